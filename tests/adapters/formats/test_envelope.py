@@ -147,10 +147,9 @@ INNER = (
             *("invalid_key", "The key is no good", ""),
         ),
         ('up: {"detail": "{\\"message\\": \\"is bad\\", \\"field\\": \\"colour\\"}"}', "own", "is bad", "/body/colour"),
-        ('RPC ended: status = INVALID, details = "colour is bad", at = 7', "own", "colour is bad", "/body/colour"),
+        ('RPC ended: status = INVALID, details = "colour is bad", at = 7', "own", "colour is bad", ""),
         # What was sent, and data that is no answer, say nothing.
         ('no filter: message = "two words"', *("own", 'no filter: message = "two words"', "")),
-        ('cannot read {"high": 1}', "own", 'cannot read {"high": 1}', "/body/item/box"),
         ('see {"title": "a book", "pages": 7}', "own", 'see {"title": "a book", "pages": 7}', ""),
     ],
 )

@@ -242,7 +242,6 @@ def broken(rule: str, message: str, field: str, **step: Any) -> Violation:
 @pytest.mark.parametrize(
     ("rule", "message", "stated"),
     [
-        ("string.const", "value must equal `shop/v2`", {"const": "shop/v2"}),
         ("uint32.lte", "value must be less than or equal to 100", {"maximum": 100}),
         ("int64.lt", "value must be less than 100", {"exclusiveMaximum": 100}),
         (

@@ -38,7 +38,6 @@ def located(message: str, body: Any = BODY, query: dict[str, Any] | None = None)
         # Alertmanager
         ("at least one label pair required", "/body/labels"),
         ("at least one tag is required", "/body/tags"),
-        ("at least one name is required", "/body/owner/name"),  # the other one is there
     ],
 )
 def test_places_that_a_text_tells(message: str, place: str) -> None:

@@ -111,7 +111,7 @@ def _at_member(error: Violation, request: Request) -> Violation:
     """Return an error at the member that its text names, where a format tells the object that lacks or has it."""
     there = value_at(request, error.pointer)
     *around, name = segments(error.pointer) or [""]
-    is_unsaid = there is MISSING and name.lower() not in error.message.lower()
+    is_unsaid = there is MISSING and letters(name) not in letters(error.message)
     if around and not is_unsaid and not isinstance(there, Mapping):
         return error
     return error._replace(pointer=member_pointer(error.pointer, error.message, error.constraint, request))

@@ -265,14 +265,15 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
     alike = [one for one in error.likely if is_told and one.value == error.likely[0].value]
     if len(alike) > 1 and code == "NOT_FOUND" and sum(one.probability for one in alike) >= SURE:
         first, *others = sorted((one.pointer for one in alike), key=lambda one: (one.count("/"), one))
-        native = {**error.native, "alike": others}
-        return error._replace(pointer=first, type=code, native=native)
+        return error._replace(pointer=first, type=code, native={**error.native, "alike": others})
     if best.place.depth and best.probability >= SURE and best.place.part == "body" and is_known:
         if chose_none and is_told:
             code = code or "INVALID_ARGUMENT"
+        native: Mapping[str, Json] = error.native
         around = [one.pointer for one in error.likely[1:2] if one.probability > _BESIDE and one.pointer != "/body"]
-        around_told = {"around": around} if around and code == "NOT_FOUND" else {}
-        return _placed(error, best)._replace(type=code or error.type, native={**error.native, **around_told})
+        if around and code == "NOT_FOUND":
+            native = {**native, "around": around}
+        return _placed(error, best)._replace(type=code or error.type, native=native)
     fields = [one for one in error.likely if one.pointer.startswith("/body/") and not one.is_absent]
     may_be_any = is_known or not names_cause or len(fields) <= (1 if code == "NOT_FOUND" else _FEW)
     places = [

@@ -12,7 +12,6 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import body_form_violation, is_json_as_form
 from corrigible.adapters.formats.pointers import member_said
-from corrigible.adapters.formats.statement import is_fault
 from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.schema_repair.body import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
@@ -25,7 +24,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from .answer_form import is_produced
 from .api_profile import RefusalCase
 from .nothing_said import says_nothing
-from .request_at_fault import OF_UNKNOWN, SERVER_FAULT
+from .request_at_fault import OF_UNKNOWN
 
 _STATUSES: Final = frozenset({400, 415, 422})
 _UNSUPPORTED: Final = 415
@@ -53,8 +52,6 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
     if error.likely and not error.likely[0].is_told:
         error = error._replace(pointer="")  # of a body that was not read no member is meant
     if error.pointer.startswith(("/query", "/path", "/method")):
-        return None
-    if status == SERVER_FAULT and is_fault(error.message):
         return None
     operation = case.match.operation
     documented = description.body_schemas(operation) if description is not None and operation else {}

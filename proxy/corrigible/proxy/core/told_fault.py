@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Final
 
 from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.adapters.formats.statement import is_fault
 from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import words
@@ -106,7 +107,7 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
     texts = [_ERRNO.sub("", one) for one in texts]
     repeating = [one for one in texts if _OF_WHAT_IS_REPEATED.search(one) is not None]
     is_told = all(_OF_THE_REQUEST.search(one) is not None or one in repeating or _is_unread(one) for one in texts)
-    if not is_told or any(_is_of_the_server(one) for one in texts):
+    if not is_told or any(map(_is_of_the_server, texts)) or any(is_fault(one.message) for one in errors):
         return None
     doubtful = [one for one in texts if _ABSENT.search(one) is not None or one in repeating]
     if doubtful and not _repeat_sent(doubtful, exchange.request):

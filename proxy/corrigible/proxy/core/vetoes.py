@@ -30,7 +30,7 @@ from corrigible.rules.wordings import read
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
-from .about_what import UNKNOWN_MEMBER
+from .about_what import UNKNOWN_MEMBER, may_be_about_names
 from .api_profile import RefusalCase
 from .evidence import MOST_TEXTS, Change, Edit, Evidence, Refused, is_choice, is_scalar, is_within
 from .request_at_fault import OF_UNKNOWN
@@ -49,7 +49,7 @@ class Veto(NamedTuple):
 def _is_elsewhere(edit: Edit) -> bool:
     is_of_content = all(one.startswith(("/body/", "/query/")) for one in edit.places)
     is_guessed = not edit.error.pointer or bool(edit.error.likely)
-    if is_of_content and is_guessed and _is_said_of_another(edit):
+    if is_of_content and is_guessed and (_is_said_of_another(edit) or _is_unread(edit)):
         return True
     told = edit.error.pointer
     likely = [one.pointer for one in edit.error.likely[:2] if one.is_told and one.probability > _LIKELY]
@@ -65,6 +65,14 @@ def _is_said_of_another(edit: Edit) -> bool:
     sent = {letters(one.path[-1]) for one in islice(sent_places(edit.refused.request), MOST_TEXTS)}
     edited = {letters(name) for place in edit.places for name in segments(place)}
     return not said.isdisjoint(sent) and said.isdisjoint(edited)
+
+
+def _is_unread(edit: Edit) -> bool:
+    """Whether nothing is read of a text that may be about anything, and an edit changes a name."""
+    is_told = not edit.error.likely or edit.error.likely[0].is_told
+    text = edit.error.message
+    is_open = not is_told and not read(text).said and not may_be_about_names(text)
+    return is_open and any(one.is_rename for one in edit.changes)
 
 
 def _is_for_another(edit: Edit) -> bool:
