@@ -208,7 +208,7 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
     alike = [one for one in error.likely if is_told and one.value == error.likely[0].value]
     if len(alike) > 1 and code == "NOT_FOUND" and sum(one.probability for one in alike) >= SURE:
         first, *others = sorted((one.pointer for one in alike), key=lambda one: (one.count("/"), one))
-        native = {**error.native, "alike": others}
+        native: Mapping[str, Json] = {**error.native, "alike": others}
         return error._replace(pointer=first, type=code, native=native)
     if best.place.depth and best.probability >= SURE and best.place.part == "body" and is_known:
         if chose_none and is_told:
