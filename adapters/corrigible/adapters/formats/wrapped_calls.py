@@ -79,7 +79,9 @@ def _of_call(code: str, answer: Mapping[str, Json], exchange: Exchange) -> list[
     found = _ANY.read(replace(exchange, request=call), {**answer, "message": message})
     out: list[Violation] = []
     for error in found or [Violation(message=message)]:
-        inside = error.pointer.removeprefix("/body") if error.pointer.startswith("/body/") else _told(message, body)
+        inside = error.pointer.removeprefix("/body") if error.pointer.startswith("/body/") else _quoted(message, body)
+        if not inside and error.constraint == "required" and (name := member_said(message, Kind.MISSING)):
+            inside = f"/{escape(name)}"
         is_missing = inside != "" and value_at(request, f"{place}{inside}") is MISSING
         out.append(
             error._replace(
@@ -92,13 +94,8 @@ def _of_call(code: str, answer: Mapping[str, Json], exchange: Exchange) -> list[
     return out
 
 
-def _told(message: str, arguments: Json) -> str:
-    """Return the place of an argument that a message misses or does not know, or whose value it begins with.
-
-    jsonschema writes `'sku' is a required property`, and `'2' is not of type`.
-    """
-    if name := member_said(message, Kind.MISSING, Kind.UNKNOWN):
-        return f"/{escape(name)}"
+def _quoted(message: str, arguments: Json) -> str:
+    """Return the place of the only argument whose value a message of jsonschema begins with: `'2' is not of type`."""
     value, said, _ = message.partition(" is not ")
     sent = arguments if said and isinstance(arguments, dict) else {}
     quoted = [name for name, one in sent.items() if isinstance(one, str | int | None) and repr(one) == value]
