@@ -28,6 +28,7 @@ OF_OTHER_TEXTS: Final = {
     "formats/google_rpc.py": "steps of paths and durations of google.rpc",
     "formats/keywords.py": "codes of frameworks, numbers",
     "formats/message/literals.py": "data that a text has in brackets",
+    "formats/statement.py": "names of headers",
     "core/alternative_search.py": "variables of templates of paths",
     "core/answer_form.py": "media types",
     "core/document_size.py": "blanks of a body",
