@@ -28,6 +28,7 @@ OF_OTHER_TEXTS: Final = {
     "formats/google_rpc.py": "steps of paths and durations of google.rpc",
     "formats/keywords.py": "codes of frameworks, numbers",
     "formats/message/literals.py": "data that a text has in brackets",
+    "formats/statement.py": "names of headers",
     "core/alternative_search.py": "variables of templates of paths",
     "core/answer_form.py": "media types",
     "core/document_size.py": "blanks of a body",
@@ -50,13 +51,13 @@ OF_OTHER_TEXTS: Final = {
 }
 STILL_READ: Final = {
     "formats/message/database.py": 9,
-    "formats/message/sent_values.py": 24,
+    "formats/message/sent_values.py": 19,
     "formats/message/told_code.py": 1,
     "reader/evidence.py": 2,
-    "core/about_what.py": 6,
+    "core/about_what.py": 4,
     "core/absent_thing.py": 3,
     "core/body_form.py": 4,
-    "core/evidence.py": 4,
+    "core/evidence.py": 5,
     "core/forbidden_value.py": 4,
     "core/moments.py": 2,
     "core/nothing_said.py": 6,
@@ -67,7 +68,7 @@ STILL_READ: Final = {
     "core/state_reader.py": 4,
     "core/told_fault.py": 11,
     "core/told_violation.py": 15,
-    "core/vetoes.py": 4,
+    "core/vetoes.py": 5,
     "core/violation_finder.py": 4,
     "core/xml_element.py": 3,
 }

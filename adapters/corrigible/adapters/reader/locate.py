@@ -265,11 +265,12 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
     alike = [one for one in error.likely if is_told and one.value == error.likely[0].value]
     if len(alike) > 1 and code == "NOT_FOUND" and sum(one.probability for one in alike) >= SURE:
         first, *others = sorted((one.pointer for one in alike), key=lambda one: (one.count("/"), one))
-        return error._replace(pointer=first, type=code, native={**error.native, "alike": others})
+        native: Mapping[str, Json] = {**error.native, "alike": others}
+        return error._replace(pointer=first, type=code, native=native)
     if best.place.depth and best.probability >= SURE and best.place.part == "body" and is_known:
         if chose_none and is_told:
             code = code or "INVALID_ARGUMENT"
-        native: Mapping[str, Json] = error.native
+        native = error.native
         around = [one.pointer for one in error.likely[1:2] if one.probability > _BESIDE and one.pointer != "/body"]
         if around and code == "NOT_FOUND":
             native = {**native, "around": around}

@@ -36,7 +36,7 @@ from .answer_form import violation_of_accept
 from .answers import answered, asked_as_a_whole, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_form
-from .forbidden_value import forbidden_value
+from .forbidden_value import forbidden_value, refused_as_it_is
 from .likely_place import asked_places, may_be_asked, violation_at
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
@@ -210,9 +210,11 @@ class ErrorMatcher:
         """Return what is told of a 403: a person has to decide, unless the answer proves that a value is at fault."""
         case, error = self._case, self._case.errors[number]
         place = forbidden_value(case.request, case.errors, case.text, case.exchange.headers, self._is_refused)
-        if not place and (told := self._about_state(number)) is not None:
+        if place:
+            return [result_of(refused_as_it_is(case.request, place), _DESCRIPTION)]
+        if (told := self._about_state(number)) is not None:
             return [told]
-        result = yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=place))
+        result = yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=""))
         return [] if result is None else [result]
 
     def _is_refused(self, place: str) -> bool:

@@ -27,7 +27,8 @@ from typing import Final, NamedTuple
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import segments, value_at
 from corrigible.rules.safety.decisive import MONEY, WORDS, word_set, words
-from corrigible.rules.schema_repair.suggestion import is_secret
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Repair, ask, is_secret
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
@@ -74,8 +75,10 @@ _GUARDED: Final = (WORDS | MONEY) - {"label", "labels"} | word_set(
     " credential credentials answer hmac quota limit employee staff person worker manager supervisor author sender"
     " editor voter signer guest subject impersonate behalf"
 )
-_PROOF_NEEDED: Final = re.compile(r"(?i)^(?:www-authenticate|proxy-authenticate|x-.*(?:scope|role|permission|plan)s?)$")
-"""Headers that say which right is missing."""
+_PROOF_NEEDED: Final = re.compile(
+    r"(?i)^(?:www-authenticate|proxy-authenticate|retry-after|x-.*(?:scope|role|permission|plan)s?)$"
+)
+"""Headers that say which right is missing, or that a limit is reached."""
 
 
 class _Sent(NamedTuple):
@@ -111,6 +114,17 @@ def forbidden_value(
     known = _KNOWN | {*one.name, *_words(one.value[:_LONGEST] if isinstance(one.value, str) else "")}
     is_explained = known.issuperset(found) and _are_known(answer, known | _OF_NOBODY)
     return one.place if is_explained and _may_be_asked(one, request) and refuses(one.place) else ""
+
+
+def refused_as_it_is(request: Request, place: str) -> Repair:
+    """Ask for another value at the place that a 403 is proved to be about."""
+    message = "The server says what is wrong with this value; it is no matter of permission. Give another one."
+    violation = SchemaViolation(place, "value", {}, value_at(request, place))
+    question = ask(violation, request, message)
+    for one in question.suggestions[0]["placeholders"]:
+        one["ask"] = "agent"
+    diagnosis = "The server refuses a value of the request, and names it; it is no matter of permission."
+    return Repair(tuple(question.suggestions), question.type, diagnosis, "REFUSED_AS_IT_IS", question.recovery)
 
 
 def _sent(request: Request) -> Iterator[_Sent]:
