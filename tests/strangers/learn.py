@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -73,7 +74,8 @@ def samples(server_names: Sequence[str]) -> Iterator[Sample]:
             first = case.model_copy(update={"exchanges": case.exchanges[:1]})
             right = set(right_places(case))
             for known, share in _KNOWN[: 1 if server.is_rpc else None]:
-                with scorer.use(_NO_WEIGHTS), scorer.observed() as seen:
+                # without weights the first place is taken: feedback that would repeat a secret there is refused
+                with suppress(AssertionError), scorer.use(_NO_WEIGHTS), scorer.observed() as seen:
                     replay(name, server, first, known)
                 for refusal, evidence in seen:
                     is_right = np.array([is_place(one, right) for one in refusal.places], bool)

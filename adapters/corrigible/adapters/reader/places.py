@@ -63,7 +63,7 @@ def with_told(places: Sequence[Place], pointers: Iterable[str], request: Request
     added = []
     for pointer in pointers:
         part, *names = segments(pointer) or [""]
-        if part not in ("body", "query", "headers") or not names or pointer in known:
+        if part not in ("body", "query", "headers") or not names or pointer in known or names[0] in request.files:
             continue
         around = value_at(request, to_pointer((part, *names[:-1])))
         if isinstance(around, Mapping) or (around is None and len(names) == 1):
@@ -75,7 +75,8 @@ def _all(request: Request, vocabulary: Vocabulary, variables: Mapping[str, str])
     yield Place("/method", "method", "", request.method)
     if request.protocol is Protocol.HTTP:
         yield from _segments(request.path, variables)
-    yield from _sent("body", request.body)
+    # of a file only the name is there: a suggestion neither edits nor asks for one that was sent
+    yield from (one for one in _sent("body", request.body) if one.depth != 1 or one.name not in request.files)
     yield Place("/body", "body", "", MISSING if request.body is None else request.body)
     yield from _sent("query", dict(request.query))
     for name, value in request.headers.items():

@@ -87,6 +87,18 @@ def _is_known_name(edit: Edit) -> bool:
     return any(one.is_rename and _is_known_to_the_server(one, edit) for one in edit.changes)
 
 
+def _is_undeclared_name(edit: Edit) -> bool:
+    """Whether a member gets another spelling that the description declares no more than the one that was sent."""
+    refused = edit.refused
+    if refused.description is None or not refused.case.match.operation:
+        return False
+    place = refused.description.declared_place
+    operation = refused.case.match.operation
+    renames = [one for one in edit.changes if one.is_rename and one.place.startswith("/body/")]
+    declared = ((segments(one.place)[-1], place(refused.request, operation, one.place)) for one in renames)
+    return any(one.siblings and not one.schema and name not in one.siblings for name, one in declared)
+
+
 def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
     """Whether the answer speaks of the value under the name that was sent, and does not call it unknown.
 
@@ -257,6 +269,7 @@ def _adds_a_zone(edit: Edit) -> bool:
 VETOES: Final = (
     Veto("elsewhere", "the answer tells another place", _is_elsewhere, False),
     Veto("known name", "the answer shows the name that was sent as one that it knows", _is_known_name, False),
+    Veto("undeclared name", "a member gets a name that is not described either", _is_undeclared_name, False),
     Veto("made a text", "a number or truth value becomes a text, and none was asked for there", _is_made_text, False),
     Veto("restructured", "what holds a value changes, and only one source says so", _is_restructured, False),
     Veto("strange", "a value is put where what an API wants has other members", _is_strange_there, False),
