@@ -445,6 +445,8 @@ class ErrorMatcher:
         if repaired is None:
             return None
         if any(_edits_file(one, self._case.request.files) for one in repaired.suggestions):
+            if violation.keyword in OF_UNKNOWN:
+                return None  # the member that lacks the file is asked for
             message = "Send the file as the operation expects it, under the name that the operation has for it."
             repaired = repaired._replace(
                 suggestions=tuple(ask(violation, self._case.request, message).suggestions), type="recovery_guidance"
