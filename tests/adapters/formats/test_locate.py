@@ -77,7 +77,7 @@ def test_places_told_loosely(field: str, message: str, place: str) -> None:
         ("'CET' is unknown", ""),  # two places hold it
         ("cannot move 'f-1' to 'f-2'", ""),  # two values
         ("The flow_id is unknown here", "/body/flow_id"),
-        ("Please look at your title and try again", ""),
+        ("Please look at your title and try again", "/body/title"),
         ("Service is busy", ""),
         ("Table 'runs' is locked", ""),  # a word of the route is no value
         ("Parent flow must be a child of source", ""),  # about two members

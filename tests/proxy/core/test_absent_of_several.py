@@ -54,7 +54,7 @@ def asked(engine: Engine, path: str, body: Json, message: str) -> list[str]:
     [
         # No list of that name was sent, or the sentence is about one thing.
         ("/flows/7", {"owners": ["a", "b"]}, "Some tags not found", "/path"),
-        ("/flows/7/tags", [{"id": "a"}], "Flow not found", "/path"),
+        ("/flows/7", {"tags": ["a"]}, "Flow not found", "/path"),
     ],
 )
 def test_what_is_asked_for(engine: Engine, path: str, body: Json, message: str, place: str) -> None:

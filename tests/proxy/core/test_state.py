@@ -342,7 +342,10 @@ def test_what_is_there_as_it_was_sent_is_what_exists_though_the_message_names_no
     reads = {} if existing is None else {"/api/labels/top": existing}
     feedback, looked = feedback_of(engine, request, 409, "Conflict: duplicate entry", reads)
     assert looked == ["/api/labels/top"]
-    assert [one["action"] for one in feedback.get("suggestions", ())] == (["ALREADY_DONE"] if is_done else [])
+    suggestions = feedback["suggestions"]
+    assert [one["action"] for one in suggestions] == (["ALREADY_DONE"] if is_done else ["MODIFY_PARAMS"])
+    # what else exists is not known: only a question about another value is left, as a change of what was asked
+    assert all(is_done or (one["placeholders"] and one["safety"]["changes_intent"]) for one in suggestions)
 
 
 @pytest.mark.parametrize("message", ["Plot p-1 already exists", "The farm already has plot p-1"])

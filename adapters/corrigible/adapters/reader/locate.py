@@ -222,7 +222,8 @@ def _is_of_the_whole(error: Violation, body: Json) -> bool:
 def _placed(error: Violation, best: Ranked) -> Violation:
     constraint, told = error.constraint, error.pointer
     is_sent = constraint == "required" and not best.place.is_absent and best.place.value not in _BLANK
-    missed = (one.pointer for one in error.likely if one.is_absent and is_same(one.pointer, best.place.pointer))
+    sent = best.place.pointer
+    missed = (one.pointer for one in error.likely if one.is_absent and _is_twin(one.pointer, sent))
     if is_sent and (twin := next(missed, "")):
         return error._replace(pointer=twin)  # `type` was sent, and `@type` is missed
     is_spelled_otherwise = told != best.place.pointer and is_same(told, best.place.pointer)
@@ -233,6 +234,11 @@ def _placed(error: Violation, best: Ranked) -> Violation:
     if isinstance(best.place.value, Mapping) and (lacking := _lacking_in(best.place, error.message)):
         return error._replace(pointer=best.place.pointer + to_pointer((lacking,)), constraint="required")
     return error._replace(pointer=best.place.pointer, constraint=constraint)
+
+
+def _is_twin(missed: str, sent: str) -> bool:
+    """Whether a name that is missed is the one that was sent, in other signs than those of its case alone."""
+    return is_same(missed, sent) and missed.lower() != sent.lower()
 
 
 def _lacking_in(place: Place, message: str) -> str:
