@@ -50,6 +50,8 @@ def steps(place: str) -> list[str]:
     """Split `items[0].price`, `.body.items`, `$.items`, `items/0/price` or `labels['a/b']` into its parts."""
     if place.startswith(("#/", "/")):
         return [part for part in segments(place.lstrip("#")) if part]
+    if "~1" in place or "~0" in place:  # RFC 6901, section 4: `desk~1name` is the one name `desk/name`
+        return segments(f"/{place}")
     parts = (match[1] or match[2] or match[0].strip("'\"") for match in _STEPS.finditer(place.removeprefix("$")))
     return [part for part in parts if part and not part.startswith("[")]
 
@@ -265,6 +267,7 @@ def member_pointer(place: str, message: str, constraint: str, request: Request) 
         name = member_said(message, Kind.MISSING)
     if not name or place in ("", "/path"):
         return place
+    name = segments(f"/{name}")[-1] if "~" in name else name  # RFC 6901, section 4: `desk~1name` is `desk/name`
     if place == "/query":
         return _query(steps(name), request)
     if place == "/headers" or place.startswith("/headers/"):

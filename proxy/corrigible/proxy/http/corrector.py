@@ -14,7 +14,7 @@ from corrigible.proxy.core.mode import Mode, ModeChoice
 from corrigible.schema.content_encoding import decoded_size
 
 from .codec import HttpCodec
-from .feedback_store import DocumentResponse
+from .feedback_store import DOCUMENTS, DocumentResponse
 from .messages import HttpExchange, RequestHead, ResponseHead, Rewrite
 from .request_reader import read_request
 
@@ -85,6 +85,8 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
         status = response.status
         if request.method == "HEAD" or status < 200 or status in _NO_BODY:
             return "an answer without a body has no place for feedback"
+        if request.target.startswith(DOCUMENTS):
+            return "a document of ours that is not there is no refusal"
         may_refuse = status < 400 and self._may_refuse(request)
         if status < 400 and not may_refuse and not self._refuses_with_success(request):
             return "the answer is a success"

@@ -23,7 +23,7 @@ SLOTS: Final[Mapping[str, str]] = {
     "form": "a word of the language for a format",
 }
 _QUOTED: Final = r"""(?:"+[^"]*"+|'+[^']*'+)"""
-_NAME: Final = rf"(?:{_QUOTED}|[\w$@#/%-]+(?:[.:\[\]/*]+[\w$@#/%-]+)*\]?)"
+_NAME: Final = rf"(?:{_QUOTED}|[\w$@#/%~-]+(?:[.:\[\]/*]+[\w$@#/%~-]+)*\]?)"
 _BARE: Final = r"""[^\s,;|"'()\[\]{}<>]+"""
 _LATIN_BARE: Final = _BARE.replace("]+", "\u0080-\U0010ffff]+")
 """A bare value in a language without blanks between words ends where the letters of the language begin."""
