@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.rules.budget import Budget, Exhausted, content_size, count_values, remaining, spend, use_reserve, within
+from corrigible.rules.budget import (
+    Budget,
+    Exhausted,
+    content_size,
+    count_values,
+    remaining,
+    spend,
+    uncounted,
+    use_reserve,
+    within,
+)
 from corrigible.rules.schema_repair.first_violation import duplicates, same
 from corrigible.schema.exchange import Json
 
@@ -153,3 +163,21 @@ def test_what_takes_longer_than_there_is_time_ends(seconds: float, is_late: bool
     budget.resume()
     with pytest.raises(Exhausted, match="more time") if is_late else nullcontext():
         budget.spend(500)
+
+
+def test_what_a_process_reads_once_takes_no_time_of_the_first() -> None:
+    now = 0.0
+
+    def reading() -> Generator[str, int, int]:
+        nonlocal now
+        with uncounted():
+            now = 60.0
+        yield "still in time?"
+        now = 63.0
+        spend(600)
+        return 0
+
+    work = within(Budget(1000, 2.0, lambda: now), reading())
+    assert next(work) == "still in time?"
+    with pytest.raises(Exhausted, match="more time"):
+        work.send(0)

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import warnings
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.proxy.build import SpecWarning, build_engine, build_loops
 from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.grpc.corrector import GrpcCorrector
 from corrigible.proxy.grpc.forwarder import CallResult
 from corrigible.proxy.http.corrector import HttpCorrector
@@ -33,16 +35,20 @@ Known = Literal["described", "empty", "nothing"]
 """What the product is given of the API: its description, one that says nothing, or none."""
 
 
+_UNTIMED: Final = Limits(seconds=math.inf)
+"""What is right does not depend on how busy the machine is."""
+
+
 @cache
 def engine(description: Path | None) -> Engine:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
-        return build_engine((), description)
+        return build_engine((), description, _UNTIMED)
 
 
 @cache
 def rpc_engine() -> Engine:
-    return build_engine((), rpc=True)
+    return build_engine((), limits=_UNTIMED, rpc=True)
 
 
 def forget() -> None:

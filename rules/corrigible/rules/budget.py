@@ -9,7 +9,8 @@ A budget holds from one look-up to the next (`within`): what the same thread com
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
 from corrigible.schema.exchange import Json
@@ -108,6 +109,10 @@ class Budget:
     def pause(self) -> None:
         """Leave the time out that others take until `resume`."""
         self.pauses += 1
+        self.leave_out()
+
+    def leave_out(self) -> None:
+        """Stop the clock until `resume`."""
         if self._clock is not None:
             self.seconds -= self._clock() - self._began
 
@@ -182,6 +187,20 @@ def remaining() -> int:
     """Return how many steps are left; without a budget, more than anything needs."""
     budget = _RUNNING.budget
     return _UNCOUNTED if budget is None else budget.steps_left
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Leave the time out of what a process reads once: the first refusal is not to pay for all others."""
+    budget = _RUNNING.budget
+    if budget is None:
+        yield
+        return
+    budget.leave_out()
+    try:
+        yield
+    finally:
+        budget.resume()
 
 
 def within(budget: Budget, work: Generator[Asked, Answer, Result]) -> Generator[Asked, Answer, Result]:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import re2
 
+from corrigible.rules import budget
 from corrigible.rules.pattern import Pattern, PatternFilter
 from corrigible.rules.wordings.rows import Kind, Row, Rows, languages
 from corrigible.rules.wordings.slots import fold, name_of, stated
@@ -259,7 +260,9 @@ def _asked(folded: str) -> Iterator[Wordings]:
 @functools.cache
 def wordings_of(language: str) -> Wordings:
     """Return the rows of a language; English is needed by nearly every text, and its first use takes 30 ms."""
-    return Wordings(languages()[language].rows())
+    known = languages()[language]
+    with budget.uncounted():
+        return Wordings(known.rows())
 
 
 def _sentences(folded: str) -> Iterator[tuple[int, int]]:
