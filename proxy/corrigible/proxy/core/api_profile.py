@@ -35,9 +35,10 @@ class ApiProfile:
 
     @property
     def described(self) -> Described | None:
+        """The description that has any operations: one that has none says as much as none."""
         if self.description is None and self.adapter.description is not None:
             return self.adapter.description()
-        return self.description
+        return self.description if self.description is not None and self.description.operations.names else None
 
     def below(self, base: str) -> ApiProfile | None:
         """Return the profile of the same API, mounted at a base path, too; None where its description has no paths."""

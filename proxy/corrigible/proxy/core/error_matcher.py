@@ -42,7 +42,7 @@ from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
 from .rule_scope import scope_of, told_apart
 from .several_members import repair_several
-from .state import ReadsState, suggest_by_state
+from .state import NO_READS, ReadsState, suggest_by_state
 from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
 from .verify import drop_invalid
@@ -418,11 +418,10 @@ class ErrorMatcher:
     def _by_state(self, number: int) -> Results:
         """Look up what the description lets us read, where the description was given to the proxy."""
         description = self._case.profile.description
-        if not isinstance(description, ReadsState):
+        if not isinstance(description, ReadsState) and not self._is_undescribed:
             return None
-        result = yield from suggest_by_state(
-            self._case, self._case.errors[number], description.related_reads, f"{number + 1}.l"
-        )
+        reads = description.related_reads if isinstance(description, ReadsState) else NO_READS
+        result = yield from suggest_by_state(self._case, self._case.errors[number], reads, f"{number + 1}.l")
         return None if result is None else self._valid(result)
 
     def _is_described(self, violation: SchemaViolation, error: Violation) -> bool:
