@@ -180,10 +180,14 @@ class ErrorMatcher:
             return results
         if result is None and (element := repair_element(self._case, self._case.errors[number])) is not None:
             return [result_of(element, "the request")]
+        is_open = self._case.errors[number].pointer not in self._settled
+        if result is None and self._is_undescribed and is_open:
+            result = yield from self._by_rule(number, last_resort=True)  # no look-up knows more
         if result is None and (state := (yield from self._by_state(number))) is not None:
             return [state]
-        if result is None and self._case.errors[number].pointer not in self._settled:
-            result = yield from self._by_rule(number, last_resort=True)
+        if result is None and is_open:
+            if not self._is_undescribed:
+                result = yield from self._by_rule(number, last_resort=True)
             if result is None and (told := self._about_state(number)) is not None:
                 return [told]
             if result is None:
