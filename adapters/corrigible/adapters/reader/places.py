@@ -68,6 +68,7 @@ def with_told(places: Sequence[Place], pointers: Iterable[str], request: Request
         around = value_at(request, to_pointer((part, *names[:-1])))
         if isinstance(around, Mapping) or (around is None and len(names) == 1):
             added.append(Place(pointer, part, names[-1], MISSING, len(names)))
+            known.add(pointer)
     return [*places, *added]
 
 
