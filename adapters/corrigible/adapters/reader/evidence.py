@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.adapters.formats.pointers import steps
-from corrigible.rules.pointer import segments
+from corrigible.rules.pointer import segments, value_at
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
@@ -103,7 +103,10 @@ def evidence(refusal: Refusal) -> list[list[str]]:
     named = sum("named" in one for one in out)
     valued = sum("value" in one for one in out)
     is_nothing = not named and not valued
+    is_missed = any(_MISSED in one for one in out)
     for place, one in zip(refusal.places, out, strict=True):
+        if is_missed and _MISSED not in one:
+            one.append("another is missed")
         if "named" in one:
             one.append("named alone" if named == 1 else "named among two" if named == 2 else "named among many")
         if "value" in one:
@@ -114,6 +117,9 @@ def evidence(refusal: Refusal) -> list[list[str]]:
         elif "named" not in one and "value" not in one:
             one.append("another is named")
     return out
+
+
+_MISSED: Final = f"is the field that is {Kind.MISSING}, absent"
 
 
 def _facts(refusal: Refusal) -> _Facts:
@@ -289,6 +295,8 @@ def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
             yield "has blanks"
         if isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
             yield "not positive"
+    elif place.part in ("body", "query") and not refusal.knows_operations:
+        yield from _of_missed(place, refusal.exchange.request)
     if place.name.isdecimal():
         yield "an element"
     if name_words(place.name)[-1:] in _IDENTIFIERS and place.depth:
@@ -298,6 +306,19 @@ def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
         yield f"{'variable' if place.is_variable else 'fixed'} segment{', the last' if is_last else ''}"
     if facts.only is place:
         yield "all that was sent"
+
+
+def _of_missed(place: Place, request: Request) -> Iterator[str]:
+    """Yield what speaks for the object in which nothing declares a member that a text names."""
+    around = place.pointer.rpartition("/")[0]
+    held = value_at(request, around)
+    if isinstance(held, Mapping) and place.depth:
+        if near_names(place.name, [str(one) for one in islice(held, _MOST_COMPARED)]):
+            yield "missed beside a near name"
+        if around.count("/") == 2 and len(value_at(request, "/body")) == 1:
+            yield "missed in the only member"
+        if around.rpartition("/")[2].isdecimal():
+            yield "missed in an element"
 
 
 _HEADERS: Final = frozenset({"content-type", "accept", "authorization", "if-match"})

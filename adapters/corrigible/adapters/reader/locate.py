@@ -19,18 +19,21 @@ from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.schema_repair.first_violation import first_violation
+from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .evidence import Refusal, paths_said
-from .places import Place, candidate_places, with_told
+from .places import Place, candidate_places, holders, with_told
 from .scorer import Ranked, rank
 
 SURE: Final = 0.5
 """The least probability of a place that an error is said to be at."""
 _MOST_TEXTS: Final = 200
+_MOST_HOLDERS: Final = 8
+_MOST_NAMES: Final = 6
 _MOST_RANKED: Final = 12
 """Errors of one refusal whose place is looked for. Of more the name alone is compared."""
 _OF_TRACES: Final = frozenset(
@@ -72,23 +75,24 @@ class Locator:
     def ranked(self, error: Violation, taken: frozenset[str] = frozenset()) -> list[Ranked]:
         """Return the places that an error can be about, the likeliest first."""
         others = [one for one in self._texts if one != error.message]
-        places = with_told(self._places, told_pointers(error, self._exchange.request), self._exchange.request)
+        request = self._exchange.request
+        told = [*told_pointers(error, request), *(() if self._knows_operations else missed_pointers(error, request))]
+        places = with_told(self._places, told, request)
         if taken:
             tokens = tokens_of(error.message)
             places = [one for one in places if one.pointer not in taken or _is_told_again(one, error, tokens)]
-        return rank(
-            Refusal(
-                self._exchange,
-                error,
-                places,
-                self._breaches,
-                self._respelt,
-                self._route,
-                self._is_described,
-                self._knows_operations,
-                others,
-            )
+        refusal = Refusal(
+            self._exchange,
+            error,
+            places,
+            self._breaches,
+            self._respelt,
+            self._route,
+            self._is_described,
+            self._knows_operations,
+            others,
         )
+        return _with_one_path(rank(refusal))
 
     def called(self, name: str) -> str:
         """Return the only place of a name that an answer gives, empty where there are several or none."""
@@ -111,6 +115,17 @@ class Locator:
         return is_said and (len(names) > 1 or not self._is_described)
 
 
+def _with_one_path(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Return places with the segments of the path as one: whichever is wrong, the path is what is asked for."""
+    of_path = [one for one in ranked if one.place.part == "path"]
+    if len(of_path) < 2:
+        return list(ranked)
+    probability = sum(one.probability for one in of_path)
+    confidence = sum(one.confidence for one in of_path)
+    whole = of_path[0]._replace(probability=probability, confidence=confidence)
+    return sorted([whole, *(one for one in ranked if one.place.part != "path")], key=lambda one: -one.probability)
+
+
 def _is_told_again(place: Place, error: Violation, tokens: Tokens) -> bool:
     """Whether an error is told to be at a place that another error of the same refusal is at."""
     return place.pointer == error.pointer or place.part == "path" or tokens.mention(place.name) is not None
@@ -123,6 +138,35 @@ def told_pointers(error: Violation, request: Request) -> list[str]:
     tokens = tokens_of(error.message)
     missed = [path for path in paths_said(read(error.message), Kind.MISSING) if tokens.marks(path[-1])]
     return [error.pointer, *(parameters_at(request) + to_pointer(path) for path in missed)]
+
+
+def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
+    """Yield where a member can belong that a text names as missing, where nothing is described: in what was sent."""
+    reading = read(error.message)
+    if request.protocol is not Protocol.HTTP or not (error.constraint == "required" or reading.of(Kind.MISSING)):
+        return
+    tokens = tokens_of(error.message)
+    # A word that begins a sentence is what people call a member, which has another name as often as not.
+    said = (path[-1] for path in paths_said(reading, Kind.MISSING) if not path[-1].istitle() or tokens.marks(path[-1]))
+    names = list(dict.fromkeys([*said, *tokens.names_quoted()]))[:_MOST_NAMES]
+    root, body = parameters_at(request), request.body
+    for around in islice(holders(request), _MOST_HOLDERS):
+        held = value_at(request, around)
+        of_element = around.rpartition("/")[0] if around.rpartition("/")[2].isdecimal() else around
+        is_only = around.count("/") == 2 and isinstance(body, Mapping | list) and len(body) == 1
+        is_open = around == root or is_only or tokens.mention(segments(of_element)[-1]) is not None
+        for name in names:
+            if is_open or near_names(name, [str(one) for one in held]):
+                yield around + to_pointer((spelled_as_in(name, held),))
+
+
+def spelled_as_in(name: str, held: Json) -> str:
+    """Return a name with the first letter that the other names of an object have: sentences begin with a capital."""
+    firsts = [str(one)[:1] for one in held] if isinstance(held, Mapping) else []
+    if name[1:] != name[1:].lower() or not name[:1].isalpha():
+        return name
+    is_capital = bool(firsts) and all(one.isupper() for one in firsts)
+    return name[:1].upper() + name[1:] if is_capital else name[:1].lower() + name[1:]
 
 
 def locate_errors(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
-from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
+from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
 from corrigible.schema.exchange import Json, Protocol, Request
 
 MOST: Final = 250
@@ -70,6 +70,14 @@ def with_told(places: Sequence[Place], pointers: Iterable[str], request: Request
             added.append(Place(pointer, part, names[-1], MISSING, len(names)))
             known.add(pointer)
     return [*places, *added]
+
+
+def holders(request: Request) -> Iterator[str]:
+    """Yield where the parameters of a request are, and the objects in its body, the outermost first."""
+    yield parameters_at(request)
+    if request.query and request.body is None and parameters_at(request) != "/query":
+        yield "/query"
+    yield from (one.pointer for one in _sent("body", request.body) if isinstance(one.value, Mapping))
 
 
 def _all(request: Request, vocabulary: Vocabulary, variables: Mapping[str, str]) -> Iterator[Place]:
