@@ -150,14 +150,17 @@ def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
     said = (path[-1] for path in paths_said(reading, Kind.MISSING) if not path[-1].istitle() or tokens.marks(path[-1]))
     names = list(dict.fromkeys([*said, *tokens.names_quoted()]))[:_MOST_NAMES]
     root, body = parameters_at(request), request.body
-    for around in islice(holders(request), _MOST_HOLDERS):
-        held = value_at(request, around)
-        of_element = around.rpartition("/")[0] if around.rpartition("/")[2].isdecimal() else around
-        is_only = around.count("/") == 2 and isinstance(body, Mapping | list) and len(body) == 1
-        is_open = around == root or is_only or tokens.mention(segments(of_element)[-1]) is not None
-        for name in names:
-            if is_open or near_names(name, [str(one) for one in held]):
-                yield around + to_pointer((spelled_as_in(name, held),))
+    held = {one: value_at(request, one) for one in islice(holders(request), _MOST_HOLDERS)}
+    for name in names:
+        if name in (held[root] or ()):
+            continue
+        near = [one for one, inner in held.items() if near_names(name, [str(key) for key in inner or ()])]
+        for around in near or held:
+            *above, last = segments(around)
+            is_only = len(above) == 1 and isinstance(body, Mapping | list) and len(body) == 1
+            is_named = tokens.mention(above[-1] if last.isdecimal() else last) is not None
+            if near or around == root or ((is_only or is_named) and name not in (*above, last)):
+                yield around + to_pointer((spelled_as_in(name, held[around]),))
 
 
 def spelled_as_in(name: str, held: Json) -> str:
