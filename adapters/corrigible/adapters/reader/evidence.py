@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from corrigible.adapters.formats.pointers import steps
 from corrigible.rules.pointer import segments, value_at
+from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
@@ -28,7 +29,7 @@ _SHORT: Final = 2
 _LONG: Final = 6
 """Letters of a value that no text has by chance."""
 _COMMON: Final = frozenset(
-    {"body", "code", "format", "data", "error", "field", "id", "key", "message", "name", "request", "type", "value"}
+    {"api", "body", "code", "format", "data", "error", "field", "id", "key", "message", "name", "request", "type", "value"}
     | {"detail", "in", "to", "from", "for", "is", "by", "on", "a", "i", "of", "the", "and", "or", "not", "status"}
     | {"at", "path", "url", "object", "string", "text", "list", "parameter", "property", "resource", "version", "user"}
 )
@@ -304,6 +305,12 @@ def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     if place.part == "path":
         is_last = not any(one.segment > place.segment for one in refusal.places)
         yield f"{'variable' if place.is_variable else 'fixed'} segment{', the last' if is_last else ''}"
+        if is_last and place.key in facts.found:
+            yield "the last segment is there"
+        if is_last and _is_only_read(refusal.exchange):
+            yield "nothing else was sent to what is not there"
+    elif place.part == "method" and refusal.exchange.status == _METHOD_NOT_ALLOWED:
+        yield "the status is about the method"
     if facts.only is place:
         yield "all that was sent"
 
@@ -319,6 +326,16 @@ def _of_missed(place: Place, request: Request) -> Iterator[str]:
             yield "missed in the only member"
         if around.rpartition("/")[2].isdecimal():
             yield "missed in an element"
+
+
+_METHOD_NOT_ALLOWED: Final = 405
+
+
+def _is_only_read(exchange: Exchange) -> bool:
+    """Whether a status says that nothing is there (RFC 9110, section 15.5.5), of a request that has but its path."""
+    request = exchange.request
+    is_bare = request.body is None and not request.query and request.method in (*READS, "DELETE")
+    return is_bare and exchange.status in (404, 410)
 
 
 _HEADERS: Final = frozenset({"content-type", "accept", "authorization", "if-match"})

@@ -345,6 +345,7 @@ _ABOUT_FIELDS: Final = frozenset(
 """Codes of google.rpc that may be about a field of the message."""
 _TELLING: Final = frozenset(
     {"named", "value, distinct", "value in quotes", "told, sent", "told, absent", "told whole", "told by all its names"}
+    | {"the last segment is there", "nothing else was sent to what is not there", "the status is about the method"}
 )
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _SAID_OF_STATES: Final = _CHOSE_NONE | {"NOT_FOUND"}
