@@ -97,7 +97,9 @@ SHAPES: Final = (
     ),
     TextShape(
         mark="] ",
-        pattern=re.compile(rf"^\[(?P<part>{_PART}|query)\.(?P<place>[\w.-]{{1,200}})\] (?P<text>[^\n]{{1,400}})", re.MULTILINE),
+        pattern=re.compile(
+            rf"^\[(?P<part>{_PART}|query)\.(?P<place>[\w.-]{{1,200}})\] (?P<text>[^\n]{{1,400}})", re.MULTILINE
+        ),
         steps=((re.compile(r", received undefined$"), "required"),),
     ),
     TextShape(
@@ -127,7 +129,7 @@ SHAPES: Final = (
     TextShape(
         mark="Key: '",
         pattern=re.compile(
-            r"(?P<text>Key: '\w{1,80}\.(?P<place>[\w.\[\]-]{1,200})' Error:Field validation for '[^'\n]{1,80}' failed"
+            r"(?P<text>Key: '\w{1,80}\.(?P<place>[a-z_][\w.\[\]-]{0,199})' Error:Field validation for '[^'\n]{1,80}' failed"
             r" on the '(?P<rule>\w{1,40})' tag)"
         ),
         steps=((re.compile(r"failed on the 'required' tag$"), "required"),),

@@ -23,13 +23,28 @@ from corrigible.rules.wordings.tokens import Mention, Tokens, name_words, tokens
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
-from .places import Place
+from .places import Place, is_wrapped
 
 _SHORT: Final = 2
 _LONG: Final = 6
 """Letters of a value that no text has by chance."""
 _COMMON: Final = frozenset(
-    {"api", "body", "code", "format", "data", "error", "field", "id", "key", "message", "name", "request", "type", "value"}
+    {
+        "api",
+        "body",
+        "code",
+        "format",
+        "data",
+        "error",
+        "field",
+        "id",
+        "key",
+        "message",
+        "name",
+        "request",
+        "type",
+        "value",
+    }
     | {"detail", "in", "to", "from", "for", "is", "by", "on", "a", "i", "of", "the", "and", "or", "not", "status"}
     | {"at", "path", "url", "object", "string", "text", "list", "parameter", "property", "resource", "version", "user"}
 )
@@ -322,7 +337,7 @@ def _of_missed(place: Place, request: Request) -> Iterator[str]:
     if isinstance(held, Mapping) and place.depth:
         if near_names(place.name, [str(one) for one in islice(held, _MOST_COMPARED)]):
             yield "missed beside a near name"
-        if around.count("/") == 2 and len(value_at(request, "/body")) == 1:
+        if is_wrapped(request, segments(around)[-1]):
             yield "missed in the only member"
         if around.rpartition("/")[2].isdecimal():
             yield "missed in an element"

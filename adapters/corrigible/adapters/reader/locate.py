@@ -17,7 +17,7 @@ from corrigible.adapters.formats.statement import code_said, is_down, is_fault, 
 from corrigible.adapters.vocabulary import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
-from corrigible.rules.safety.nearness import is_same
+from corrigible.rules.safety.nearness import is_same, letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.violation import LikelyPlace, Violation
@@ -26,7 +26,7 @@ from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .evidence import Refusal, paths_said
-from .places import Place, candidate_places, holders, with_told
+from .places import Place, candidate_places, holders, is_wrapped, with_told
 from .scorer import Ranked, rank
 
 SURE: Final = 0.5
@@ -146,8 +146,9 @@ def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
     if request.protocol is not Protocol.HTTP or not (error.constraint == "required" or reading.of(Kind.MISSING)):
         return
     tokens = tokens_of(error.message)
-    # A word that begins a sentence is what people call a member, which has another name as often as not.
-    said = (path[-1] for path in paths_said(reading, Kind.MISSING) if not path[-1].istitle() or tokens.marks(path[-1]))
+    # A word that begins a sentence is what people call a member, which has another name as often as not: `Role`.
+    said = (path[-1] for path in paths_said(reading, Kind.MISSING))
+    said = (one for one in said if tokens.marks(one) or not (one.istitle() or letters(one) == "id"))
     names = list(dict.fromkeys([*said, *tokens.names_quoted()]))[:_MOST_NAMES]
     root, body = parameters_at(request), request.body
     held = {one: value_at(request, one) for one in islice(holders(request), _MOST_HOLDERS)}
@@ -157,7 +158,7 @@ def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
         near = [one for one, inner in held.items() if near_names(name, [str(key) for key in inner or ()])]
         for around in near or held:
             *above, last = segments(around)
-            is_only = len(above) == 1 and isinstance(body, Mapping | list) and len(body) == 1
+            is_only = len(above) == 1 and (is_wrapped(request, last) or isinstance(body, list))
             is_named = tokens.mention(above[-1] if last.isdecimal() else last) is not None
             if near or around == root or ((is_only or is_named) and name not in (*above, last)):
                 yield around + to_pointer((spelled_as_in(name, held[around]),))
@@ -345,7 +346,12 @@ _ABOUT_FIELDS: Final = frozenset(
 """Codes of google.rpc that may be about a field of the message."""
 _TELLING: Final = frozenset(
     {"named", "value, distinct", "value in quotes", "told, sent", "told, absent", "told whole", "told by all its names"}
-    | {"the last segment is there", "nothing else was sent to what is not there", "the status is about the method"}
+    | {
+        "is the field that is missing, absent",
+        "the last segment is there",
+        "nothing else was sent to what is not there",
+        "the status is about the method",
+    }
 )
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _SAID_OF_STATES: Final = _CHOSE_NONE | {"NOT_FOUND"}

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
+from corrigible.rules.safety.nearness import is_plural, is_same
 from corrigible.schema.exchange import Json, Protocol, Request
 
 MOST: Final = 250
@@ -78,6 +79,13 @@ def holders(request: Request) -> Iterator[str]:
     if request.query and request.body is None and parameters_at(request) != "/query":
         yield "/query"
     yield from (one.pointer for one in _sent("body", request.body) if isinstance(one.value, Mapping))
+
+
+def is_wrapped(request: Request, name: str) -> bool:
+    """Whether a body has all under one name, that of what its path is about: `{"issue": {...}}` to `/issues`."""
+    parts = (part.partition(".")[0] for part in request.path.split("/") if part)
+    is_only = isinstance(request.body, Mapping) and list(request.body) == [name]
+    return is_only and (name == "data" or any(is_same(name, one) or is_plural(name, one) for one in parts))
 
 
 def _all(request: Request, vocabulary: Vocabulary, variables: Mapping[str, str]) -> Iterator[Place]:
