@@ -28,7 +28,7 @@ from .places import Place, is_wrapped
 _SHORT: Final = 2
 _LONG: Final = 6
 """Letters of a value that no text has by chance."""
-_COMMON: Final = frozenset(
+COMMON: Final = frozenset(
     {
         "api",
         "body",
@@ -365,7 +365,7 @@ def _of_name(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterat
         yield "a member of the error has its value"
     mention = facts.mentions.get(place.key)
     if mention is not None:
-        is_common = letters(place.name) in _COMMON and not mention.is_marked
+        is_common = letters(place.name) in COMMON and not mention.is_marked
         if is_common:
             yield f"a common word is its name, {kind}"
         else:

@@ -12,20 +12,21 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
+from corrigible.adapters.formats.pointers import part_of
 from corrigible.adapters.formats.sent_places import PARTS
 from corrigible.adapters.formats.statement import code_said, is_down, is_fault, is_of_route, is_of_state, names_no_cause
 from corrigible.adapters.vocabulary import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
-from corrigible.rules.safety.nearness import is_same, letters
+from corrigible.rules.safety.nearness import is_same, is_slip, letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.violation import LikelyPlace, Violation
-from corrigible.rules.wordings import Kind, read
+from corrigible.rules.wordings import Kind, Reading, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
-from .evidence import Refusal, paths_said
+from .evidence import COMMON, Refusal, paths_said
 from .places import Place, candidate_places, holders, is_wrapped, with_told
 from .scorer import Ranked, rank
 
@@ -141,27 +142,44 @@ def told_pointers(error: Violation, request: Request) -> list[str]:
 
 
 def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
-    """Yield where a member can belong that a text names as missing, where nothing is described: in what was sent."""
+    """Yield where a member can belong that a text names as missing, where nothing is described: in what was sent.
+
+    What people call it has another name as often as not: `Role` that begins a sentence, `chart id`, `the version number`.
+    """
     reading = read(error.message)
     if request.protocol is not Protocol.HTTP or not (error.constraint == "required" or reading.of(Kind.MISSING)):
         return
     tokens = tokens_of(error.message)
-    # A word that begins a sentence is what people call a member, which has another name as often as not: `Role`.
-    said = (path[-1] for path in paths_said(reading, Kind.MISSING))
-    said = (one for one in said if tokens.marks(one) or not (one.istitle() or letters(one) == "id"))
+    said = [path[-1] for path in paths_said(reading, Kind.MISSING)]
+    unsure = {one for one in said if not tokens.marks(one) and _is_phrase(one, reading)}
     names = list(dict.fromkeys([*said, *tokens.names_quoted()]))[:_MOST_NAMES]
     root, body = parameters_at(request), request.body
     held = {one: value_at(request, one) for one in islice(holders(request), _MOST_HOLDERS)}
     for name in names:
         if name in (held[root] or ()):
             continue
-        near = [one for one, inner in held.items() if near_names(name, [str(key) for key in inner or ()])]
-        for around in near or held:
+        is_near = is_slip if name in unsure else _is_near
+        near = [one for one, inner in held.items() if any(is_near(name, str(key)) for key in inner or ())]
+        for around in near or (held if name not in unsure else ()):
             *above, last = segments(around)
             is_only = len(above) == 1 and (is_wrapped(request, last) or isinstance(body, list))
             is_named = tokens.mention(above[-1] if last.isdecimal() else last) is not None
             if near or around == root or ((is_only or is_named) and name not in (*above, last)):
                 yield around + to_pointer((spelled_as_in(name, held[around]),))
+
+
+def _is_near(name: str, other: str) -> bool:
+    return bool(near_names(name, [other]))
+
+
+def _is_phrase(name: str, reading: Reading) -> bool:
+    """Whether a plain word begins a sentence, or what it stands for has a word more right before it."""
+    if name.istitle() or letters(name) == "id":
+        return True
+    starts = [one.start for one in reading.of(Kind.MISSING) if reading.text.startswith(name, one.start)]
+    before = [reading.text[:start] for start in starts]
+    words = [one[:-1].rpartition(" ")[2].lower() for one in before if one.endswith(" ")]
+    return any(one.isalpha() and one not in COMMON and not part_of(one) for one in words)
 
 
 def spelled_as_in(name: str, held: Json) -> str:
