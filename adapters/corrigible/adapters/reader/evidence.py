@@ -119,10 +119,7 @@ def evidence(refusal: Refusal) -> list[list[str]]:
     named = sum("named" in one for one in out)
     valued = sum("value" in one for one in out)
     is_nothing = not named and not valued
-    is_missed = any(_MISSED in one for one in out)
     for place, one in zip(refusal.places, out, strict=True):
-        if is_missed and _MISSED not in one:
-            one.append("another is missed")
         if "named" in one:
             one.append("named alone" if named == 1 else "named among two" if named == 2 else "named among many")
         if "value" in one:
@@ -133,9 +130,6 @@ def evidence(refusal: Refusal) -> list[list[str]]:
         elif "named" not in one and "value" not in one:
             one.append("another is named")
     return out
-
-
-_MISSED: Final = f"is the field that is {Kind.MISSING}, absent"
 
 
 def _facts(refusal: Refusal) -> _Facts:
@@ -311,7 +305,7 @@ def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
             yield "has blanks"
         if isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
             yield "not positive"
-    elif place.part in ("body", "query") and not refusal.knows_operations:
+    elif place.part in ("body", "query") and not refusal.is_described:
         yield from _of_missed(place, refusal.exchange.request)
     if place.name.isdecimal():
         yield "an element"

@@ -77,7 +77,7 @@ class Locator:
         """Return the places that an error can be about, the likeliest first."""
         others = [one for one in self._texts if one != error.message]
         request = self._exchange.request
-        told = [*told_pointers(error, request), *(() if self._knows_operations else missed_pointers(error, request))]
+        told = [*told_pointers(error, request), *(() if self._is_described else missed_pointers(error, request))]
         places = with_told(self._places, told, request)
         if taken:
             tokens = tokens_of(error.message)

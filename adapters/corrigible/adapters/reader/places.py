@@ -61,10 +61,13 @@ def candidate_places(request: Request, vocabulary: Vocabulary, variables: Mappin
 def with_told(places: Sequence[Place], pointers: Iterable[str], request: Request) -> Sequence[Place]:
     """Return places with those that an answer tells and that nothing declares, where what holds them was sent."""
     known = {one.pointer for one in places}
+    declared = {one.pointer.lower() for one in places if one.is_absent}
     added = []
     for pointer in pointers:
         part, *names = segments(pointer) or [""]
-        if part not in ("body", "query", "headers") or not names or pointer in known or names[0] in request.files:
+        if part not in ("body", "query", "headers") or not names or names[0] in request.files:
+            continue
+        if pointer in known or pointer.lower() in declared:
             continue
         around = value_at(request, to_pointer((part, *names[:-1])))
         if isinstance(around, Mapping) or (around is None and len(names) == 1):
