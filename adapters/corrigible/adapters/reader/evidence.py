@@ -119,7 +119,10 @@ def evidence(refusal: Refusal) -> list[list[str]]:
     named = sum("named" in one for one in out)
     valued = sum("value" in one for one in out)
     is_nothing = not named and not valued
+    is_missed = any(_MISSED in one for one in out)
     for place, one in zip(refusal.places, out, strict=True):
+        if is_missed and not place.is_absent:
+            one.append("sent, and another is missed by its name")
         if "named" in one:
             one.append("named alone" if named == 1 else "named among two" if named == 2 else "named among many")
         if "value" in one:
@@ -130,6 +133,9 @@ def evidence(refusal: Refusal) -> list[list[str]]:
         elif "named" not in one and "value" not in one:
             one.append("another is named")
     return out
+
+
+_MISSED: Final = f"is the field that is {Kind.MISSING}, absent"
 
 
 def _facts(refusal: Refusal) -> _Facts:

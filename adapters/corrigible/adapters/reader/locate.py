@@ -152,7 +152,7 @@ def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
     tokens = tokens_of(error.message)
     said = [path[-1] for path in paths_said(reading, Kind.MISSING)]
     unsure = {one for one in said if not tokens.marks(one) and _is_phrase(one, reading)}
-    names = list(dict.fromkeys([*said, *tokens.names_quoted()]))[:_MOST_NAMES]
+    names = list(dict.fromkeys(said or tokens.names_quoted()))[:_MOST_NAMES]
     root, body = parameters_at(request), request.body
     held = {one: value_at(request, one) for one in islice(holders(request), _MOST_HOLDERS)}
     for name in names:
