@@ -478,7 +478,7 @@ def _of_description(place: Place, refusal: Refusal, facts: _Facts, kind: str) ->
             yield "a breach around"
     if place.is_absent and place.name in facts.near:
         yield "near an undeclared name"
-    if not refusal.knows_operations:
+    if not refusal.knows_operations and not refusal.is_described:
         yield f"undescribed: {_part(place, refusal)} {kind}"
         yield f"undescribed: {_part(place, refusal)}, {_status(refusal)}"
         if place.depth and (place.key in facts.mentions or place.key in facts.found):

@@ -77,7 +77,8 @@ class Locator:
         """Return the places that an error can be about, the likeliest first."""
         others = [one for one in self._texts if one != error.message]
         request = self._exchange.request
-        told = [*told_pointers(error, request), *(() if self._is_described else missed_pointers(error, request))]
+        may_lack = not self._is_described and self._exchange.status in _LACKING
+        told = [*told_pointers(error, request), *(missed_pointers(error, request) if may_lack else ())]
         places = with_told(self._places, told, request)
         if taken:
             tokens = tokens_of(error.message)
@@ -385,6 +386,8 @@ _FEW: Final = 2
 _UNAUTHORIZED: Final = 401
 _ABOUT_WHAT_WAS_SENT: Final = frozenset({400, 404, 406, 409, 410, 412, 415, 422})
 """Statuses that say of what was sent that it is wrong. Under all others a text has to tell the place."""
+_LACKING: Final = frozenset({400, 422})
+"""Statuses under which what a text says to be missing is a member of the request."""
 _SERVER_ERROR: Final = 500
 
 
