@@ -121,8 +121,8 @@ def evidence(refusal: Refusal) -> list[list[str]]:
     is_nothing = not named and not valued
     is_missed = any(_MISSED in one for one in out)
     for place, one in zip(refusal.places, out, strict=True):
-        if is_missed and not place.is_absent:
-            one.append("sent, and another is missed by its name")
+        if is_missed and _MISSED not in one:
+            one.append("another is missed")
         if "named" in one:
             one.append("named alone" if named == 1 else "named among two" if named == 2 else "named among many")
         if "value" in one:
@@ -132,9 +132,14 @@ def evidence(refusal: Refusal) -> list[list[str]]:
             one.append(f"nothing named: {_part(place, refusal)}{' absent' if place.is_absent else ''}")
         elif "named" not in one and "value" not in one:
             one.append("another is named")
+    if not refusal.is_described:
+        lacking = [place.is_absent and place.part in ("body", "query") and place.depth > 0 for place in refusal.places]
+        out = [[f"{LACK}{name}" for name in one] if is_lack else one for is_lack, one in zip(lacking, out, strict=True)]
     return out
 
 
+LACK: Final = "undeclared: "
+"""Of what nothing declares and a text names other evidence counts than of what is declared."""
 _MISSED: Final = f"is the field that is {Kind.MISSING}, absent"
 
 
@@ -478,7 +483,7 @@ def _of_description(place: Place, refusal: Refusal, facts: _Facts, kind: str) ->
             yield "a breach around"
     if place.is_absent and place.name in facts.near:
         yield "near an undeclared name"
-    if not refusal.knows_operations and not refusal.is_described:
+    if not refusal.knows_operations:
         yield f"undescribed: {_part(place, refusal)} {kind}"
         yield f"undescribed: {_part(place, refusal)}, {_status(refusal)}"
         if place.depth and (place.key in facts.mentions or place.key in facts.found):

@@ -26,7 +26,7 @@ from corrigible.rules.wordings import Kind, Reading, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
-from .evidence import COMMON, Refusal, paths_said
+from .evidence import COMMON, LACK, Refusal, paths_said
 from .places import Place, candidate_places, holders, is_wrapped, with_told
 from .scorer import Ranked, rank
 
@@ -253,7 +253,7 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
             one.confidence,
             None if one.place.is_absent else one.place.value,
             one.place.is_absent,
-            not _TELLING.isdisjoint(one.evidence),
+            not _TELLING.isdisjoint(name.removeprefix(LACK) for name in one.evidence),
             tuple(one.evidence),
         )
         for one in ranked[:_MOST_LIKELY]
