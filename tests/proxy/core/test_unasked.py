@@ -114,6 +114,8 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     ("/parcels", {"sender": True, "label": "x"}, "label must be a string like sender", None),
     ("/parcels", {"label": True}, "Bad Request", None),
     ("/parcels", {"label": True}, "label must be a string", {"label": "true"}),
+    ("/parcels", {"free": True}, "free must be a string", None),
+    ("/parcels", {"free": 5}, "free must be a string", {"free": "5"}),
     # A slip, where the answer says nothing else, or something else.
     ("/parcels", {"wieght": 5}, "Bad Request", {"weight": 5}),
     ("/parcels", {"wieght": 5, "label": "zz"}, "label zz is refused", None),
