@@ -242,8 +242,12 @@ def _changed(request: Mapping[str, Json], changes: Mapping[str, Json]) -> dict[s
 
 def fold(name: str) -> int:
     """Return the fold of a server, whatever others are added. Two recordings of one product are in the same."""
-    product = name.partition("_")[0]
-    return int.from_bytes(hashlib.sha256(product.encode()).digest()[:3]) % FOLDS
+    return int.from_bytes(hashlib.sha256(product(name).encode()).digest()[:3]) % FOLDS
+
+
+def product(name: str) -> str:
+    """Return what a recording is of: `cerbos_grpc` is of `cerbos`."""
+    return name.partition("_")[0]
 
 
 def save(name: str, stranger: Stranger) -> None:
