@@ -143,12 +143,21 @@ def _is_only_flagged(suggestion: Suggestion) -> bool:
     return suggestion.safety is None or not suggestion.safety.requires_confirmation
 
 
-@pytest.mark.parametrize(("value", "text"), [(5, "5"), (True, None)])
-def test_a_truth_value_is_made_a_text_only_where_one_is_declared(value: Json, text: str | None) -> None:
-    """The word for yes may be one of the API's own, such as `open`."""
-    answer = {"errors": [{"field": "comments", "message": "must be of type string"}]}
-    sent = sent_unasked(build_engine(()), "/posts", {"comments": value}, answer)
-    assert sent == (None if text is None else {"comments": text})
+@pytest.mark.parametrize(
+    ("member", "value", "text"),
+    [
+        ("label", 5, "5"),
+        ("label", 7.5, "7.5"),
+        ("label", 7.0, "7.0"),
+        ("label", True, None),
+        ("made_date", 1764410400, None),
+    ],
+)
+def test_a_value_is_made_a_text_where_it_has_one_form_as_a_text(member: str, value: Json, text: str | None) -> None:
+    """The word for yes may be one of the API's own, such as `open`, and a date has many forms."""
+    answer = {"errors": [{"field": member, "message": "must be of type string"}]}
+    sent = sent_unasked(build_engine(()), "/parcels", {member: value}, answer)
+    assert sent == (None if text is None else {member: text})
 
 
 @rows(("path", "body", "answer", "after"), KINDS)

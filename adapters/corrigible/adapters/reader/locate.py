@@ -69,13 +69,15 @@ class Locator:
         """Whether anything of such a request is described."""
         self._texts = list(islice(_texts(body), _MOST_TEXTS))
 
-    def ranked(self, error: Violation, taken: frozenset[str] = frozenset()) -> list[Ranked]:
-        """Return the places that an error can be about, the likeliest first."""
+    def ranked(self, error: Violation, taken: frozenset[str] = frozenset(), *, within: str = "") -> list[Ranked]:
+        """Return the places that an error can be about, at or below one where that is given, the likeliest first."""
         others = [one for one in self._texts if one != error.message]
         places = with_told(self._places, told_pointers(error, self._exchange.request), self._exchange.request)
         if taken:
             tokens = tokens_of(error.message)
             places = [one for one in places if one.pointer not in taken or _is_told_again(one, error, tokens)]
+        if within:
+            places = [one for one in places if f"{one.pointer}/".startswith(f"{within}/")]
         return rank(
             Refusal(
                 self._exchange,
@@ -154,6 +156,10 @@ def locate_errors(
                 looked_for += 1
                 ranked = locator.ranked(error, frozenset(taken))
                 error = _at_likeliest(error, ranked, exchange, is_known=locator.is_known)
+        elif _holds_others(error, exchange.request) and looked_for < _MOST_RANKED:
+            locator = locator or Locator(exchange, body, described, operation, variables)
+            looked_for += 1
+            error = _inside(error, locator.ranked(error, within=error.pointer), exchange.request)
         error = _at_its_place(error, exchange.request)
         taken |= {error.pointer, *(one.pointer for one in error.likely[:1] if error.pointer)}
         out.append(error)
@@ -211,6 +217,19 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
     if best.probability < SURE or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
         return error._replace(pointer="")
     return _placed(error, best)
+
+
+def _inside(error: Violation, ranked: Sequence[Ranked], request: Request) -> Violation:
+    """Return an error whose told place holds the one that its text tells of at that one.
+
+    Where the told place is itself what is stated to be refused, the text has to quote one value inside.
+    """
+    best = ranked[0] if ranked else None
+    if best is None or best.place.pointer == error.pointer or best.probability < SURE:
+        return error
+    is_refused = first_violation(value_at(request, error.pointer), error.stated) is not None
+    is_told = {*best.evidence} >= _QUOTED_ALONE if is_refused else not _TELLING.isdisjoint(best.evidence)
+    return _placed(error, best) if is_told else error
 
 
 def _is_of_the_whole(error: Violation, body: Json) -> bool:
@@ -299,6 +318,7 @@ _ABOUT_FIELDS: Final = frozenset(
 _TELLING: Final = frozenset(
     {"named", "value, distinct", "value in quotes", "told, sent", "told, absent", "told whole", "told by all its names"}
 )
+_QUOTED_ALONE: Final = frozenset({"value in quotes", "value alone"})
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _SAID_OF_STATES: Final = _CHOSE_NONE | {"NOT_FOUND"}
 """Codes under which a text may say that a right, a state or a limit is in the way: then no field is."""
@@ -328,6 +348,11 @@ def _is_there(error: Violation, request: Request) -> bool:
         return False
     # A missing member that is told by its name alone may be one further inside, where the outermost is there.
     return error.constraint != "required" or len(names) > 1 or there in _BLANK
+
+
+def _holds_others(error: Violation, request: Request) -> bool:
+    there = value_at(request, error.pointer)
+    return isinstance(there, Mapping | list) and bool(there) and error.pointer.count("/") > 1
 
 
 def _at_its_place(error: Violation, request: Request) -> Violation:

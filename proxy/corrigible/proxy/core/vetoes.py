@@ -28,7 +28,7 @@ from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letter
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import read
 from corrigible.schema.document import scalar_text
-from corrigible.schema.exchange import Json
+from corrigible.schema.exchange import Json, Protocol
 
 from .about_what import UNKNOWN_MEMBER, may_be_about_names
 from .api_profile import RefusalCase
@@ -129,6 +129,9 @@ def _asks_for_text(change: Change, edit: Edit) -> bool:
     error, refused = edit.error, edit.refused
     if isinstance(change.old, bool) and not refused.schema(change.place):
         return False  # a text where nobody declares one may be a word for yes of the API's own
+    is_of_call = refused.request.protocol is Protocol.GRPC
+    if is_of_call and isinstance(change.old, float) and change.old.is_integer():
+        return False  # protobuf has no other numbers in a Struct: `7` and `7.0` are two texts of one
     if error.pointer == change.place and (error.stated.get("type") == "string" or error.constraint == "type"):
         return True
     if not isinstance(change.old, bool) and {Evidence.NAMED, Evidence.QUOTED} <= edit.evidence:
@@ -143,7 +146,7 @@ def _lacks_a_unit(edit: Edit) -> bool:
     for one in edit.changes:
         if not one.is_move and is_scalar(one.old) and not isinstance(one.old, str) and isinstance(one.new, str):
             schema = edit.refused.schema(one.place)
-            if not _QUANTITIES.isdisjoint(words(_name(one.place))) and not {"format", "pattern"} & schema.keys():
+            if not _OF_A_FORM.isdisjoint(words(_name(one.place))) and not {"format", "pattern"} & schema.keys():
                 return True
     return False
 
@@ -276,7 +279,7 @@ VETOES: Final = (
     Veto("restructured", "what holds a value changes, and only one source says so", _is_restructured, False),
     Veto("strange", "a value is put where what an API wants has other members", _is_strange_there, False),
     Veto("another left", "another value of the same kind stays as it is", _leaves_another, False),
-    Veto("unit", "a number becomes a text that has a unit, and nobody said which", _lacks_a_unit),
+    Veto("unit", "a number becomes a text that has a unit or is a date, and nobody said which", _lacks_a_unit),
     Veto("misfit", "another method or form would be sent what it does not take, or lack what it needs", _does_not_fit),
     Veto("another word", "a word of the path becomes one that is no spelling of it", _is_another_word),
     Veto("two changes", "a value is near in other letters and another case", _is_slip_in_another_case),
@@ -352,5 +355,8 @@ _LIKELY: Final = 0.2
 _FOR_ANOTHER: Final = re.compile(r"(?i)\b(?:for|when|if|with|where) (?:the )?['\"`]?([\w-]{1,60})['\"`]? ?(?:=|is\b)")
 _PARTS: Final = re.compile(r"[/:.]")
 _ZONE: Final = re.compile(r"\d:\d\d(?:[.:]\d+)*(?:[Zz]|[+-]\d\d:?\d\d)$")
-_QUANTITIES: Final = word_set("duration timeout interval ttl delay period lifetime lease wait backoff retention")
-"""Words of names of amounts that a text has with a unit, such as `5m`."""
+_OF_A_FORM: Final = word_set(
+    "duration timeout interval ttl delay period lifetime lease wait backoff retention"
+    " date datetime timestamp time day since until deadline expiry"
+)
+"""Words of names of amounts and moments that a text has in a form of its own, such as `5m` or `2026-03-01`."""
