@@ -17,13 +17,14 @@ from corrigible.rules.pack.error_mapping import ErrorMapping
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.nearness import is_plural, letters
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.rules.wordings import Kind, read
+from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
 from .message.literals import find_literal
-from .pointers import member_pointer, without_foreign_step
+from .pointers import member_pointer, pointer, steps, without_foreign_step
 from .sent_places import places_of, sent_places
 from .statement import complete
 from .text_shapes import printed_text, told_in
@@ -100,11 +101,39 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
         if found and remaining() < enough:
             break
         for inside in _opened(one, request):
-            each = [_at_member(done, request) for done in complete(inside)]
+            each = [_at_path(done, request) or _at_member(done, request) for done in complete(inside)]
             found += (done._replace(printed=_as_written(done, one)) for done in each)
         if len(found) >= _MOST:
             break
     return found[:_MOST]
+
+
+_OF_A_MEMBER: Final = (Kind.MISSING, Kind.UNKNOWN, Kind.VALUE)
+
+
+def _at_path(error: Violation, request: Request) -> Violation | None:
+    """Return an error without a place at the path of names by which its text calls a member; None where it does not.
+
+    Only one path may be meant, which the request has, or would have if the member was not missing: `unknown field
+    "spec.containers[0].limits"`, `body.parent.page_id should be defined`.
+    """
+    if error.pointer or request.protocol is not Protocol.HTTP:
+        return None
+    found: dict[str, str] = {}
+    for said in read(error.message).of(*_OF_A_MEMBER):
+        is_lack = said.kind is Kind.MISSING
+        for field in said.slots.get("field", ()):
+            path = steps(field)
+            place = pointer(path, request) if len(path) > 1 else ""
+            place = without_foreign_step(place, "required" if is_lack else "", request) if place else ""
+            there = value_at(request, place) if place.count("/") > 2 else MISSING
+            is_free = there in (MISSING, None, "") and isinstance(value_at(request, place.rpartition("/")[0]), Mapping)
+            if place and (is_free if is_lack else there is not MISSING):
+                found.setdefault(place, "required" if is_lack else error.constraint)
+    if len(found) != 1:
+        return None
+    ((place, constraint),) = found.items()
+    return error._replace(pointer=place, constraint=constraint)
 
 
 def _at_member(error: Violation, request: Request) -> Violation:

@@ -14,6 +14,7 @@ Knows: errors, requests, what texts say. Does not know: rules, which API it is, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
@@ -25,14 +26,15 @@ from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.complaint import complaint
 from corrigible.adapters.formats.statement import is_down
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.pointer import escape, segments, value_at
+from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import READS, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.levels import REQUIRED
+from corrigible.rules.schema_repair.names import is_referred_to, may_limit
 from corrigible.rules.schema_repair.route import has_segment, schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Repair, ask, effects
+from corrigible.rules.schema_repair.suggestion import Repair, ask, confirmed, effects, guarded_ops, is_secret, left_out
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, Reading, Said, read
 from corrigible.schema.exchange import Json, Protocol, Request
@@ -557,6 +559,71 @@ def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult)
             TOLD.get(kind or Kind.STATE, TOLD[Kind.STATE]), {"method": request.method, "path": request.path}
         )
     return None
+
+
+_OF_MEMBERS: Final = frozenset({Kind.FEATURE, Kind.FIXED, Kind.UNKNOWN, Kind.APART})
+"""Kinds of complaints after which a member may be left out that nothing declares."""
+_NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS, Kind.RIGHT, Kind.FAULT, Kind.TOGETHER})
+_IN_BRACKETS: Final = re.compile(r"\w\[\d{0,4}\]")
+_LEAVE_OUT: Final = "Leave it out, if the call may do without it: no other value is known that the server takes."
+
+
+def or_left_out(case: RefusalCase, error: Violation, result: RuleResult, described: Described | None) -> RuleResult:
+    """Return a question with the offer, to confirm, to leave out what it asks about.
+
+    It is an element of a list, or a member that may be left out: by the description, or by what the sentence says. No
+    other value is known: neither a limit nor a list of values is told.
+    """
+    request, place = case.request, _only_place(result)
+    if not place or request.protocol is not Protocol.HTTP or error.stated or error.constraint in _OF_FORM:
+        return result
+    value, name = value_at(request, place), next(one for one in reversed(segments(place)) if not one.isdecimal())
+    is_element = _is_element(place, request)
+    is_guarded = may_limit(_IN_BRACKETS.sub("", name)) or (not is_element and may_not_be_asked(place))
+    if value in (MISSING, None) or is_guarded or is_secret(place, value) or is_referred_to(place, request):
+        return result
+    kinds = {one.kind for one in read(error.message).said}
+    if not kinds.isdisjoint(_NO_OMISSION) or not (is_element or _is_optional(case, place, described, kinds)):
+        return result
+    ops = guarded_ops(request, place, value, {"op": "remove", "path": place})
+    if not ops:
+        return result
+    offer = confirmed(left_out(SchemaViolation(place, "value", {}, value), request, ops, _LEAVE_OUT))
+    return result.with_suggestions([*result.suggestions, {**offer, "evidence": {"kind": "answer", "pointer": place}}])
+
+
+_OF_FORM: Final = frozenset({"required", "type", "enum", "const", "format", "pattern", "minLength", "maxLength"})
+
+
+def _only_place(result: RuleResult) -> str:
+    """Return the only place that a result asks about, if it does nothing else, and knows no value for it."""
+    asked = [placeholder for one in result.suggestions for placeholder in one.get("placeholders") or ()]
+    if len(asked) != 1 or len(result.suggestions) != 1 or result.suggestions[0].get("patch"):
+        return ""
+    place, schema = str(asked[0]["pointer"]), asked[0].get("schema") or {}
+    is_inner = place.startswith(("/body/", "/query/")) and not {"enum", "const", "pattern"} & schema.keys()
+    return place if is_inner else ""
+
+
+def _is_element(place: str, request: Request) -> bool:
+    """Whether a place is that of a plain value in a list, which in a query may be a parameter: `expand[0]`."""
+    around, _, last = place.rpartition("/")
+    if isinstance(value_at(request, place), Mapping | list):
+        return False
+    if place.startswith("/query/") and _IN_BRACKETS.search(last) is not None:
+        return True
+    return last.isdecimal() and isinstance(value_at(request, around), list)
+
+
+def _is_optional(case: RefusalCase, place: str, described: Described | None, kinds: Collection[Kind]) -> bool:
+    """Whether a member may be left out: it is declared as optional, or the sentence says that it is not offered."""
+    *_, name = segments(place)
+    declared = described.declared_place(case.request, case.match.operation, place) if described is not None else None
+    is_declared = declared is not None and name in declared.siblings
+    if is_declared and declared is not None and name in ((declared.parent_schema or {}).get(REQUIRED) or ()):
+        return False
+    is_plain = not {*kinds} - {Kind.VALUE, Kind.STATE, *_OF_MEMBERS}
+    return (is_declared and is_plain) or not _OF_MEMBERS.isdisjoint(kinds)
 
 
 def _names_account(place: str) -> bool:
