@@ -101,7 +101,7 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
         if found and remaining() < enough:
             break
         for inside in _opened(one, request):
-            each = [_at_path(done, request) or _at_member(done, request) for done in complete(inside)]
+            each = [_at_path(done, request) or at_member(done, request) for done in complete(inside)]
             found += (done._replace(printed=_as_written(done, one)) for done in each)
         if len(found) >= _MOST:
             break
@@ -136,7 +136,7 @@ def _at_path(error: Violation, request: Request) -> Violation | None:
     return error._replace(pointer=place, constraint=constraint)
 
 
-def _at_member(error: Violation, request: Request) -> Violation:
+def at_member(error: Violation, request: Request) -> Violation:
     """Return an error at the member that its text names, where a format tells the object that lacks or has it."""
     there = value_at(request, error.pointer)
     *around, name = segments(error.pointer) or [""]

@@ -16,7 +16,7 @@ from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
-from .generic import answer_inside
+from .generic import answer_inside, at_member
 from .keywords import fit_keywords, states_of
 from .members import Members, beside, folded, text
 from .message.told_code import written_code
@@ -169,6 +169,8 @@ def _of_prose(error: Violation, status: _Status, exchange: Exchange) -> list[Vio
     if error.type in _NO_CODE and (code := written_code(error.message)):
         error = error._replace(type=code)  # what reads the text leaves it out
     out = complete(error._replace(code=""))
+    if isinstance(value_at(exchange.request, error.pointer), dict) and exchange.request.protocol is Protocol.HTTP:
+        out = [at_member(one, exchange.request) if one.pointer else one for one in out]
     return [one._replace(code=one.code or error.code) for one in out]
 
 

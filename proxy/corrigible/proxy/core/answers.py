@@ -31,7 +31,7 @@ from corrigible.rules.safety.decisive import READS, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.levels import REQUIRED
-from corrigible.rules.schema_repair.names import is_referred_to, may_limit
+from corrigible.rules.schema_repair.names import may_limit, references_to
 from corrigible.rules.schema_repair.route import has_segment, schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Repair, ask, confirmed, effects, guarded_ops, is_secret, left_out
@@ -580,7 +580,7 @@ def or_left_out(case: RefusalCase, error: Violation, result: RuleResult, describ
     value, name = value_at(request, place), next(one for one in reversed(segments(place)) if not one.isdecimal())
     is_element = _is_element(place, request)
     is_guarded = may_limit(_IN_BRACKETS.sub("", name)) or (not is_element and may_not_be_asked(place))
-    if value in (MISSING, None) or is_guarded or is_secret(place, value) or is_referred_to(place, request):
+    if value in (MISSING, None) or is_guarded or is_secret(place, value) or references_to(place, request):
         return result
     kinds = {one.kind for one in read(error.message).said}
     if not kinds.isdisjoint(_NO_OMISSION) or not (is_element or _is_optional(case, place, described, kinds)):
