@@ -27,7 +27,7 @@ from .message.literals import find_literal
 from .pointers import member_pointer, pointer, steps, without_foreign_step
 from .sent_places import places_of, sent_places
 from .statement import complete
-from .text_shapes import printed_text, told_in
+from .text_shapes import printed_text, told_below, told_in
 
 _MOST: Final = 64
 """Errors of one answer, those that texts hold included."""
@@ -148,7 +148,10 @@ def at_member(error: Violation, request: Request) -> Violation:
 
 def _opened(error: Violation, request: Request) -> Iterator[Violation]:
     """Yield the errors that a text without a place tells in a form of its own, or as an answer inside it."""
-    if error.pointer or not error.message or len(error.message) > _LONGEST:
+    if error.pointer and (below := told_below(error.message, error.pointer, request)) is not None:
+        stated = {"const": below.element} if below.element else error.stated
+        yield error._replace(message=below.text, pointer=below.pointer, constraint=below.keyword, stated=stated)
+    elif error.pointer or not error.message or len(error.message) > _LONGEST:
         yield error
     elif told := told_in(error.message, request):
         for one in told:

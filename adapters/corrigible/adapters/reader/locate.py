@@ -101,7 +101,10 @@ class Locator:
         part, *names = segments(error.pointer) or [""]
         if part not in PARTS or not names or value_at(request, error.pointer) is not MISSING:
             return False
-        if not isinstance(value_at(request, to_pointer((part, *names[:-1]))), Mapping):
+        around = value_at(request, to_pointer((part, *names[:-1])))
+        if isinstance(around, list) and names[-1] == "-":
+            return True
+        if not isinstance(around, Mapping):
             return False
         if any(one.pointer == error.pointer for one in self._places):
             return True

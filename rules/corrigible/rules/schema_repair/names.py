@@ -295,14 +295,31 @@ def only_missing(parent: str, around: Schema | None, request: Request, told: str
 
 
 def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Proposal | None:
-    """Return the renaming of the only undeclared member to the only missing one, once that is confirmed."""
+    """Return the renaming of the only undeclared member to the only missing one, once that is confirmed.
+
+    Where nothing is declared, it is the only one with words of the missing name: `text` of `rich_text`.
+    """
     parent, meant = _split(violation.pointer)
+    if not violation.siblings and parent.startswith("/body") and (like := _alike(parent, meant, request)):
+        value = value_at(request, like)
+        return None if value is None else _moved(violation, request, like, violation.pointer, value, is_guess=True)
     if parent == "/headers" or only_missing(parent, violation.parent_schema, request, meant) != violation.pointer:
         return None
     present = value_at(request, parent)
     name = next(str(one) for one in present if one not in violation.siblings)
     source = f"{parent}/{escape(name)}"
     return _moved(violation, request, source, violation.pointer, present[name], is_guess=True)
+
+
+def _alike(parent: str, meant: str, request: Request) -> str:
+    """Return the place of the only member all of whose words are those of a missing name, or that has all of them."""
+    present, wanted = value_at(request, parent), {*words(meant)}
+    found = []
+    for name in islice(present, _MOST_STRANGE) if isinstance(present, Mapping) else ():
+        own = {*words(str(name))}
+        is_telling = bool(own & wanted - levels.GENERAL_NAMES)
+        found += [str(name)] if is_telling and name != meant and (own <= wanted or wanted <= own) else []
+    return f"{parent}/{escape(found[0])}" if len(found) == 1 else ""
 
 
 def misspelt(violation: SchemaViolation, request: Request) -> Proposal | None:
