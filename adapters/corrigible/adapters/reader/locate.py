@@ -110,8 +110,11 @@ class Locator:
             return True
         if part == "headers":
             return error.constraint == "required"
-        is_said = part == "body" and error.constraint == "required"
-        return is_said and (len(names) > 1 or not self._is_described)
+        if part != "body":
+            return False
+        if error.constraint != "required":
+            return len(names) > 1 and bool(read(error.message).of(Kind.MISSING))
+        return len(names) > 1 or not self._is_described
 
 
 def _is_told_again(place: Place, error: Violation, tokens: Tokens) -> bool:

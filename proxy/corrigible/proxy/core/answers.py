@@ -561,8 +561,10 @@ def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult)
     return None
 
 
-_OF_MEMBERS: Final = frozenset({Kind.FEATURE, Kind.FIXED, Kind.UNKNOWN, Kind.APART})
-"""Kinds of complaints after which a member may be left out that nothing declares."""
+_NOT_OFFERED: Final = frozenset({Kind.FEATURE, Kind.FIXED})
+"""Kinds of complaints after which a member may be left out whatever the description says."""
+_MAY_BE_A_VALUE: Final = ".only-available"
+"""The row of "is not allowed", which may be said of a value as well."""
 _NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS, Kind.RIGHT, Kind.FAULT, Kind.TOGETHER})
 _IN_BRACKETS: Final = re.compile(r"\w\[\d{0,4}\]")
 _LEAVE_OUT: Final = "Leave it out, if the call may do without it: no other value is known that the server takes."
@@ -583,7 +585,7 @@ def or_left_out(case: RefusalCase, error: Violation, result: RuleResult, describ
     if value in (MISSING, None) or is_guarded or is_secret(place, value) or references_to(place, request):
         return result
     kinds = {one.kind for one in read(error.message).said}
-    if not kinds.isdisjoint(_NO_OMISSION) or not (is_element or _is_optional(case, place, described, kinds)):
+    if not kinds.isdisjoint(_NO_OMISSION) or not (is_element or _is_optional(case, error, place, described)):
         return result
     ops = guarded_ops(request, place, value, {"op": "remove", "path": place})
     if not ops:
@@ -615,15 +617,24 @@ def _is_element(place: str, request: Request) -> bool:
     return last.isdecimal() and isinstance(value_at(request, around), list)
 
 
-def _is_optional(case: RefusalCase, place: str, described: Described | None, kinds: Collection[Kind]) -> bool:
-    """Whether a member may be left out: it is declared as optional, or the sentence says that it is not offered."""
-    *_, name = segments(place)
-    declared = described.declared_place(case.request, case.match.operation, place) if described is not None else None
-    is_declared = declared is not None and name in declared.siblings
-    if is_declared and declared is not None and name in ((declared.parent_schema or {}).get(REQUIRED) or ()):
+def _is_optional(case: RefusalCase, error: Violation, place: str, described: Described | None) -> bool:
+    """Whether a member may be left out: a format tells it without a sentence, and it is declared as optional.
+
+    Or a sentence about it, by its place or its name, says that it is not offered, or takes no change.
+    """
+    reading, name = read(error.message), letters(segments(place)[-1])
+    is_named = any(letters(one) == name for said in reading.said for one in said.slots.get("field", ()))
+    is_told = error.pointer == place and not error.likely
+    if not is_told and not is_named:
         return False
-    is_plain = not {*kinds} - {Kind.VALUE, Kind.STATE, *_OF_MEMBERS}
-    return (is_declared and is_plain) or not _OF_MEMBERS.isdisjoint(kinds)
+    if described is not None and case.match.operation:
+        declared = described.declared_place(case.request, case.match.operation, place)
+        is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
+        if is_required or (not error.message and place.startswith("/body/") and declared.schema):
+            return not is_required
+    return any(
+        not one.row.endswith(_MAY_BE_A_VALUE) for one in reading.of(*(_NOT_OFFERED if is_told else (Kind.FEATURE,)))
+    )
 
 
 def _names_account(place: str) -> bool:

@@ -44,7 +44,7 @@ from .rule_scope import scope_of, told_apart
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
 from .stated_limits import with_stated_limits
-from .told_together import moved_from, rank, with_members_told
+from .told_together import answering_element, moved_from, rank, with_members_told
 from .verify import drop_invalid
 from .vetoes import confirmed, gated
 from .violation_finder import ViolationFinder
@@ -194,6 +194,8 @@ class ErrorMatcher:
             return [unread]
         if result is None and (several := self._about_several(number)) is not None:
             return [several]
+        if result is None and (missed := answering_element(self._case.request, self._case.errors[number])) is not None:
+            return [result_of(missed, ANSWER)]
         if result is None and self._is_undescribed:
             result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
         if result is None and (results := self._by_description(number)):

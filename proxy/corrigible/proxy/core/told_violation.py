@@ -284,12 +284,12 @@ def is_told_to_be_left_out(error: Violation) -> bool:
     if error.constraint or error.stated or not error.pointer:
         return False
     name = letters(segments(error.pointer)[-1])
-    barred = (one for one in read(error.message).of(Kind.APART) if one.row.endswith(_MUST_NOT))
+    barred = (one for one in read(error.message).of(Kind.APART) if one.row.endswith(_NOT_TAKEN))
     return any(letters(steps(field)[-1]) == name for one in barred for field in one.slots.get("field", ()))
 
 
-_MUST_NOT: Final = ".must-not"
-"""The rows by which a member may not be sent at all, or not beside what else was sent."""
+_NOT_TAKEN: Final = ".not-taken"
+"""The rows by which a member may not be sent, whatever else was."""
 
 
 def _typed(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
