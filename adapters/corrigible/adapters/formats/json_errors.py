@@ -195,6 +195,8 @@ def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[
     for name, value in members.items():
         if not isinstance(value, (dict, list)) or not value or (key := fold(name)) in NO_ERRORS:
             continue
+        if has_sentence and key in LISTED_PLACES and isinstance(value, list) and all(map(is_name, value)):
+            continue  # names of the places that the sentence is about
         if not (has_sentence and is_thing(value, walk.request.body)):
             inner += _below_member(name, value, at.inside(key, below, members, name), at.place, walk)
     return inner

@@ -15,7 +15,7 @@ Knows: errors, requests, what texts say. Does not know: rules, which API it is, 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import islice
@@ -24,14 +24,16 @@ from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.complaint import complaint
+from corrigible.adapters.formats.pointers import steps
 from corrigible.adapters.formats.statement import is_down
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.pointer import MISSING, escape, segments, value_at
+from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, to_pointer, value_at
 from corrigible.rules.safety.decisive import READS, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.levels import REQUIRED
 from corrigible.rules.schema_repair.names import may_limit, references_to
+from corrigible.rules.schema_repair.repair import BARRED, repair
 from corrigible.rules.schema_repair.route import has_segment, schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Repair, ask, confirmed, effects, guarded_ops, is_secret, left_out
@@ -214,8 +216,10 @@ ROWS: Final = (
 def answered(case: RefusalCase, error: Violation) -> Repair | None:
     """Return the answer to an error that names no place of the request; None where the table is silent."""
     refusal = _Refusal(case, error)
+    if case.exchange.status == _FORBIDDEN and refusal.is_given:
+        return escalation(_GIVEN, {"method": case.request.method, "path": case.request.path})
     if not refusal.is_unplaced:
-        return refusal.barred()
+        return refusal.barred() or refusal.fixed()
     if case.request.protocol is not Protocol.HTTP:
         return refusal.of_call() if case.request.protocol is Protocol.GRPC else None
     if case.profile.described is not None and not case.match.operation:
@@ -297,6 +301,23 @@ class _Refusal:
         if not is_each or len(sent) != len(case.errors) or not all(declared):
             return None
         return escalation(TOLD[Kind.FIXED], {"method": request.method, "path": request.path})
+
+    def fixed(self) -> Repair | None:
+        """Offer to leave out a member that a conflict is about, and that never changes: the rest of a change may do."""
+        request, place = self._request, self._error.pointer
+        is_conflict = self._case.exchange.status == _CONFLICT and request.protocol is Protocol.HTTP
+        if not is_conflict or self.kind is not Kind.FIXED or not place.startswith("/body/"):
+            return None
+        violation = SchemaViolation(place, BARRED, {}, value_at(request, place))
+        return None if violation.value is MISSING else repair(violation, request, "1.")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the request has each path that is called missing, and has it in each element of a list around it."""
+        missed = [field for one in self._reading.of(Kind.MISSING) for field in one.slots.get("field", ())]
+        paths = [[letters(one) for one in steps(field)] for field in missed]
+        sent = [segments(place) for place, _ in islice(values_in(self._request.body, "/body"), _MOST_VALUES)]
+        return bool(paths) and all(len(path) > 1 and _is_in_each(path, sent, self._request) for path in paths)
 
     # --- what is certain
 
@@ -385,6 +406,30 @@ class _Refusal:
         return frozenset(unquote(one) for one in self._case.match.params.values())
 
 
+def _is_in_each(path: Sequence[str], sent: Sequence[Sequence[str]], request: Request) -> bool:
+    """Whether names end the places of values that were sent, and so in each element of the lists that they are in."""
+    found = [one for one in sent if [letters(name) for name in one[-len(path) :]] == list(path)]
+    for place in found:
+        for element in through_arrays(request.document(), to_pointer(place)):
+            around, _, index = element.rpartition("/")
+            behind = to_pointer(place).removeprefix(element)
+            beside = range(len(value_at(request, around)))
+            if any(
+                value_at(request, f"{around}/{other}{behind}") is MISSING for other in beside if str(other) != index
+            ):
+                return False
+    return bool(found)
+
+
+_GIVEN: Final = Told(
+    "The request has what the server says has to be given: giving it again changes nothing. Somebody has to look at the"
+    " rule that refuses it.",
+    "a rule that the request fits",
+    "somebody_else",
+    "The server misses what the request has.",
+    "GIVEN_ALREADY",
+)
+_FORBIDDEN: Final = 403
 _OF_CODE: Final = {"FAILED_PRECONDITION": Kind.STATE}
 _OTHER_CODES: Final = frozenset(
     {"NOT_FOUND", "UNKNOWN", "INTERNAL", "INVALID_ARGUMENT", "OUT_OF_RANGE", "RESOURCE_EXHAUSTED"}
@@ -565,7 +610,7 @@ _NOT_OFFERED: Final = frozenset({Kind.FEATURE, Kind.FIXED})
 """Kinds of complaints after which a member may be left out whatever the description says."""
 _MAY_BE_A_VALUE: Final = ".only-available"
 """The row of "is not allowed", which may be said of a value as well."""
-_NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS, Kind.RIGHT, Kind.FAULT, Kind.TOGETHER})
+_NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS, Kind.RIGHT, Kind.TOGETHER})
 _IN_BRACKETS: Final = re.compile(r"\w\[\d{0,4}\]")
 _LEAVE_OUT: Final = "Leave it out, if the call may do without it: no other value is known that the server takes."
 
