@@ -72,7 +72,7 @@ def followed(
 class Declares:
     """A description that declares names, and finds nothing wrong with any request."""
 
-    operations = Operations({})
+    operations = Operations({"POST /orders": "described"})
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary

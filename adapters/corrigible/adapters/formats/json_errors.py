@@ -49,6 +49,7 @@ from .members import (
     complains,
     fold,
     folded,
+    is_repeated,
     is_thing,
     others,
     plain_code,
@@ -197,7 +198,8 @@ def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[
             continue
         if has_sentence and key in LISTED_PLACES and isinstance(value, list) and all(map(is_name, value)):
             continue  # names of the places that the sentence is about
-        if not (has_sentence and is_thing(value, walk.request.body)):
+        is_told_of = isinstance(value, dict) and is_repeated(value, sentence(folded(members), walk.names))
+        if not (has_sentence and (is_told_of or is_thing(value, walk.request.body))):
             inner += _below_member(name, value, at.inside(key, below, members, name), at.place, walk)
     return inner
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from corrigible.rules.pointer import to_pointer
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Kind, read
+from corrigible.rules.wordings import Kind, Said, read
 
 from .keywords import keyword_of, stated_keywords
 from .message.complaint import told_state
@@ -50,8 +50,7 @@ def _stated(error: Violation) -> Iterator[Violation]:
     stated = dict(error.stated) or stated_keywords(
         error.code, keyword, {"type": error.type, **error.native}, error.message
     )
-    # A word to use instead may be a value: what is unknown is a name only where the sentence names it.
-    told = [one for one in said if one.kind is Kind.MISSING or (one.kind is Kind.UNKNOWN and one.slots.get("field"))]
+    told = [one for one in said if one.kind is Kind.MISSING or (one.kind is Kind.UNKNOWN and _is_of_a_name(one))]
     if not keyword and not stated and told and len({one.kind for one in told}) == 1:
         fields = dict.fromkeys(field for one in told for field in one.slots.get("field", ()))
         keyword = _KEYWORDS[told[0].kind]
@@ -60,6 +59,14 @@ def _stated(error: Violation) -> Iterator[Violation]:
                 yield error._replace(constraint=keyword, param=field)
             return
     yield error._replace(constraint=keyword, stated=stated)
+
+
+def _is_of_a_name(said: Said) -> bool:
+    """Whether what is unknown is a name: the sentence names it, or no more. A word to use instead may be a value."""
+    return bool(said.slots.get("field")) or said.row.endswith(_ALONE)
+
+
+_ALONE: Final = ".alone"
 
 
 def _header_missed(message: str) -> str:
