@@ -121,14 +121,14 @@ def _at_path(error: Violation, request: Request) -> Violation | None:
         return None
     found: dict[str, str] = {}
     for said in read(error.message).of(*_OF_A_MEMBER):
-        is_lack = said.kind is Kind.MISSING
         for field in said.slots.get("field", ()):
             path = steps(field)
             place = pointer(path, request) if len(path) > 1 else ""
+            is_lack = said.kind is Kind.MISSING or (said.kind is Kind.VALUE and value_at(request, place) is MISSING)
             place = without_foreign_step(place, "required" if is_lack else "", request) if place else ""
             there = value_at(request, place) if place.count("/") > 2 else MISSING
             is_free = there in (MISSING, None, "") and isinstance(value_at(request, place.rpartition("/")[0]), Mapping)
-            if place and (is_free if is_lack else there is not MISSING):
+            if place.count("/") > 2 and (is_free if is_lack else there is not MISSING):
                 found.setdefault(place, "required" if is_lack else error.constraint)
     if len(found) != 1:
         return None

@@ -334,6 +334,8 @@ def _by_place(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         for index, item in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(item, str):
                 yield _violation(item, here, walk)
+            elif isinstance(item, dict) and any(names <= folded(item).keys() for names in EXACT):
+                yield from _of_object(item, here._replace(place=at.place), walk)  # its place is the whole one
             elif isinstance(item, dict) and _is_complaint(item, walk):
                 yield from _of_object(item, here, walk)
             elif isinstance(item, dict):

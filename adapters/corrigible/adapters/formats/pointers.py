@@ -214,11 +214,13 @@ def without_foreign_step(place: str, constraint: str, request: Request) -> str:
     """Return a place that the request does not have without its one foreign step; as it is where that is not clear.
 
     Servers add names of their own: of a parameter, of a type (`$input`), of a union's branch (`tools.0.custom.name`).
+    Those of Jakarta Validation begin with two, the method and its parameter: `create.order.address.city`.
     """
     part, *parts = segments(place)
     if is_there(place, request) or len(parts) < 2 or is_there(place.rpartition("/")[0], request):
         return place
     shorter = [to_pointer([part, *parts[:at], *parts[at + 1 :]]) for at in range(min(len(parts) - 1, _MOST))]
+    shorter += [to_pointer([part, *parts[2:]])] if len(parts) > 3 else []
     if constraint == "required":  # what is missing was not sent
         found = [one for one in shorter if value_at(request, one) in ("", None, [], {})]
         lacking = [one for one in shorter if one.count("/") > 2 and is_there(one.rpartition("/")[0], request)]

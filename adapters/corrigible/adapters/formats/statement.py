@@ -51,7 +51,8 @@ def _stated(error: Violation) -> Iterator[Violation]:
         error.code, keyword, {"type": error.type, **error.native}, error.message
     )
     told = [one for one in said if one.kind is Kind.MISSING or (one.kind is Kind.UNKNOWN and _is_of_a_name(one))]
-    if not keyword and not stated and told and len({one.kind for one in told}) == 1:
+    lists_names = any(one.kind is Kind.UNKNOWN and one.slots.get("options") for one in told)
+    if not keyword and (lists_names or not stated) and told and len({one.kind for one in told}) == 1:
         fields = dict.fromkeys(field for one in told for field in one.slots.get("field", ()))
         keyword = _KEYWORDS[told[0].kind]
         if len(fields) > 1 and not error.pointer:

@@ -5,6 +5,8 @@
 | Fastify | `body/items/0/n must be integer, body/name must be string` |
 | Spring | `Required request parameter 'q' for method parameter type String is not present` |
 | zod's prettifyError | `✖ Invalid input: expected number, received string\n  → at items[0].n` |
+| voluptuous, Effect | `required key not provided @ data['address']['city']` |
+| superstruct | `At path: items.0.n -- Expected a number, but received: "a"` |
 | everit, Bedrock | `#/tool/schema: extraneous key [definitions] is not permitted` |
 | circe | `DecodingFailure at .items[0].n: Int` |
 | Echo | `Unmarshal type error: expected=int, got=string, field=n, offset=20` |
@@ -93,6 +95,17 @@ SHAPES: Final = (
     TextShape(
         mark="→ at ",
         pattern=re.compile(r"^✖ (?P<text>[^\n]{1,400})\n {0,8}→ at (?P<place>[^\s]{1,200})$", re.MULTILINE),
+    ),
+    TextShape(
+        mark="[",
+        pattern=re.compile(
+            r"^(?P<text>[^\n]{1,1000}?)(?: @ data|\n {1,8}at )"
+            r"(?P<place>(?:\[(?:'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"|\d{1,6})\])+)$"
+        ),
+    ),
+    TextShape(
+        mark="At path: ",
+        pattern=re.compile(r"^At path: (?P<place>[\w.\[\]$-]{1,200}) -- (?P<text>[^\n]{1,1000})"),
     ),
     TextShape(
         mark="#",
