@@ -24,7 +24,7 @@ from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
 from .message.literals import find_literal
-from .pointers import member_pointer, pointer, steps, without_foreign_step
+from .pointers import as_spelled, member_pointer, pointer, steps, without_foreign_step
 from .sent_places import places_of, sent_places
 from .statement import complete
 from .text_shapes import printed_text, told_below, told_in
@@ -101,17 +101,14 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
         if found and remaining() < enough:
             break
         for inside in _opened(one, request):
-            each = [_at_path(done, request) or at_member(done, request) for done in complete(inside)]
+            each = [at_path(done, request) or at_member(done, request) for done in complete(inside)]
             found += (done._replace(printed=_as_written(done, one)) for done in each)
         if len(found) >= _MOST:
             break
     return found[:_MOST]
 
 
-_OF_A_MEMBER: Final = (Kind.MISSING, Kind.UNKNOWN, Kind.VALUE)
-
-
-def _at_path(error: Violation, request: Request) -> Violation | None:
+def at_path(error: Violation, request: Request) -> Violation | None:
     """Return an error without a place at the path of names by which its text calls a member; None where it does not.
 
     Only one path may be meant, which the request has, or would have if the member was not missing: `unknown field
@@ -120,20 +117,31 @@ def _at_path(error: Violation, request: Request) -> Violation | None:
     if error.pointer or request.protocol is not Protocol.HTTP:
         return None
     found: dict[str, str] = {}
-    for said in read(error.message).of(*_OF_A_MEMBER):
+    for said in read(error.message).said:
         for field in said.slots.get("field", ()):
             path = steps(field)
-            place = pointer(path, request) if len(path) > 1 else ""
-            is_lack = said.kind is Kind.MISSING or (said.kind is Kind.VALUE and value_at(request, place) is MISSING)
-            place = without_foreign_step(place, "required" if is_lack else "", request) if place else ""
-            there = value_at(request, place) if place.count("/") > 2 else MISSING
-            is_free = there in (MISSING, None, "") and isinstance(value_at(request, place.rpartition("/")[0]), Mapping)
-            if place.count("/") > 2 and (is_free if is_lack else there is not MISSING):
-                found.setdefault(place, "required" if is_lack else error.constraint)
+            for names in (path, path[1:]):  # it may begin with the name of a type
+                told = pointer(names, request) if len(names) > 1 else ""
+                around, _, last = told.rpartition("/")
+                is_lack = said.kind is Kind.MISSING or (said.kind is Kind.VALUE and value_at(request, told) is MISSING)
+                place = f"{as_spelled(around, request)}/{last}" if is_lack else as_spelled(told, request)
+                place = without_foreign_step(place, "required" if is_lack else "", request) if told else ""
+                if _is_at_path(place, request, is_lack=is_lack):
+                    found.setdefault(place, "required" if is_lack else error.constraint)
+                    break
     if len(found) != 1:
         return None
     ((place, constraint),) = found.items()
     return error._replace(pointer=place, constraint=constraint)
+
+
+def _is_at_path(place: str, request: Request, *, is_lack: bool) -> bool:
+    """Whether a request has a place inside of an object, or lacks it there."""
+    there = value_at(request, place) if place.count("/") > 2 else MISSING
+    if not is_lack:
+        return there is not MISSING
+    is_inside = isinstance(value_at(request, place.rpartition("/")[0]), Mapping)
+    return place.count("/") > 2 and there in (MISSING, None, "") and is_inside
 
 
 def at_member(error: Violation, request: Request) -> Violation:

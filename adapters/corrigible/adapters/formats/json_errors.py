@@ -81,6 +81,8 @@ class _Walk(NamedTuple):
     request: Request
     names: frozenset[str]
     """Names of members and parameters of the request."""
+    inner: frozenset[str]
+    """Names in the objects that are members of the body."""
     left: list[int]
     """Values that may still be looked at."""
 
@@ -110,7 +112,9 @@ def find_errors(body: Json, request: Request) -> list[Violation]:
     names = set(request.query)
     if isinstance(request.body, dict):
         names.update(map(str, request.body))
-    walk = _Walk(request, frozenset(names), [_MOST_VALUES])
+    objects = request.body.values() if isinstance(request.body, dict) else ()
+    inner = frozenset(str(name) for one in objects if isinstance(one, dict) for name in islice(one, _MOST))
+    walk = _Walk(request, frozenset(names), inner, [_MOST_VALUES])
     return list(islice(_of(body, _At(), walk), _MOST))
 
 
@@ -400,7 +404,7 @@ def _is_complaint(members: Members, walk: _Walk) -> bool:
     """Whether an object is one error, and no map of errors by place: it has a text that is no member of the request."""
     names = {fold(name): name for name in members}
     for name in OF_ONE.intersection(names):
-        if isinstance(members[names[name]], str) and names[name] not in walk.names:
+        if isinstance(members[names[name]], str) and names[name] not in walk.names | walk.inner:
             return True
     return not names.keys().isdisjoint(CODES) and not names.keys().isdisjoint(_SURE_PLACES)
 

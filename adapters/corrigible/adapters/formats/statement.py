@@ -31,7 +31,7 @@ def complete(error: Violation) -> list[Violation]:
 
 def _complaints(message: str) -> Sequence[str]:
     """Return the parts of a text that each name a field of their own; else the whole."""
-    for separator in ("\n", "; "):
+    for separator in ("\n", "; ", ", "):
         parts = [part.strip(" -*\u2022\t\r") for part in message.split(separator) if part.strip()]
         if 1 < len(parts) <= _MOST:
             named = [

@@ -102,6 +102,8 @@ class Locator:
         part, *names = segments(error.pointer) or [""]
         if part not in PARTS or not names or value_at(request, error.pointer) is not MISSING:
             return False
+        if "relative_place" in error.native:
+            return False  # one object inside of the body has it
         around = value_at(request, to_pointer((part, *names[:-1])))
         if isinstance(around, list) and names[-1] == "-":
             return True

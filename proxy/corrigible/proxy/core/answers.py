@@ -14,7 +14,6 @@ Knows: errors, requests, what texts say. Does not know: rules, which API it is, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
@@ -611,7 +610,6 @@ _NOT_OFFERED: Final = frozenset({Kind.FEATURE, Kind.FIXED})
 _MAY_BE_A_VALUE: Final = ".only-available"
 """The row of "is not allowed", which may be said of a value as well."""
 _NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS, Kind.RIGHT, Kind.TOGETHER})
-_IN_BRACKETS: Final = re.compile(r"\w\[\d{0,4}\]")
 _LEAVE_OUT: Final = "Leave it out, if the call may do without it: no other value is known that the server takes."
 
 
@@ -626,7 +624,7 @@ def or_left_out(case: RefusalCase, error: Violation, result: RuleResult, describ
         return result
     value, name = value_at(request, place), next(one for one in reversed(segments(place)) if not one.isdecimal())
     is_element = _is_element(place, request)
-    is_guarded = may_limit(_IN_BRACKETS.sub("", name)) or (not is_element and may_not_be_asked(place))
+    is_guarded = may_limit(name.partition("[")[0]) or (not is_element and may_not_be_asked(place))
     if value in (MISSING, None) or is_guarded or is_secret(place, value) or references_to(place, request):
         return result
     kinds = {one.kind for one in read(error.message).said}
@@ -657,8 +655,8 @@ def _is_element(place: str, request: Request) -> bool:
     around, _, last = place.rpartition("/")
     if isinstance(value_at(request, place), Mapping | list):
         return False
-    if place.startswith("/query/") and _IN_BRACKETS.search(last) is not None:
-        return True
+    if place.startswith("/query/") and last.endswith("]"):
+        return not last.partition("[")[2].strip("0123456789]")
     return last.isdecimal() and isinstance(value_at(request, around), list)
 
 
