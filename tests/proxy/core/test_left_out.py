@@ -54,7 +54,7 @@ REFUSED = {"resource": "Issue", "field": "assignees", "code": "invalid"}
         ({"n": "a", "top_k": 5}, "`top_k` must be unset when thinking is enabled.", [("remove", "/body/top_k")]),
         (
             {"Total": 12},
-            'Field "Total" cannot accept a value as it is computed',
+            'Field "Total" cannot accept a value in this table',
             [("remove", "/body/Total")],
         ),
         # Each of several is answered alike, whatever it has.
@@ -174,8 +174,8 @@ NESTED: Json = {
             ("add", "/body/tools/0/schema/properties/a/additionalProperties"),
         ),
         (
-            "In context=('properties', 'a'), 'type' is not permitted.",
-            ("remove", "/body/tools/0/schema/properties/a/type"),
+            "In context=('properties', 'b'), 'x' is not permitted.",
+            ("remove", "/body/tools/0/schema/properties/b/x"),
         ),
         (
             "In context=(), 'required' is required to be an array including every key. Missing 'b'.",
