@@ -18,16 +18,17 @@ from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.nearness import is_plural, letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.rules.wordings import Kind, read
+from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
 from .message.literals import find_literal
-from .pointers import member_pointer, without_foreign_step
+from .pointers import as_spelled, member_pointer, pointer, steps, without_foreign_step
 from .sent_places import places_of, sent_places
 from .statement import complete
-from .text_shapes import printed_text, told_in
+from .text_shapes import printed_text, told_below, told_in
 
 _MOST: Final = 64
 """Errors of one answer, those that texts hold included."""
@@ -101,14 +102,50 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
         if found and remaining() < enough:
             break
         for inside in _opened(one, request):
-            each = [_at_member(done, request) for done in complete(inside)]
+            each = [at_path(done, request) or at_member(done, request) for done in complete(inside)]
             found += (done._replace(printed=_as_written(done, one)) for done in each)
         if len(found) >= _MOST:
             break
     return found[:_MOST]
 
 
-def _at_member(error: Violation, request: Request) -> Violation:
+def at_path(error: Violation, request: Request) -> Violation | None:
+    """Return an error without a place at the path of names by which its text calls a member; None where it does not.
+
+    Only one path may be meant, which the request has, or would have if the member was not missing: `unknown field
+    "spec.containers[0].limits"`, `body.parent.page_id should be defined`.
+    """
+    if error.pointer or request.protocol is not Protocol.HTTP:
+        return None
+    found: dict[str, str] = {}
+    for said in read(error.message).said:
+        for field in said.slots.get("field", ()):
+            path = steps(field)
+            for names in (path, path[1:]):  # it may begin with the name of a type
+                told = pointer(names, request) if len(names) > 1 else ""
+                around, _, last = told.rpartition("/")
+                is_lack = said.kind is Kind.MISSING or (said.kind is Kind.VALUE and value_at(request, told) is MISSING)
+                place = f"{as_spelled(around, request)}/{last}" if is_lack else as_spelled(told, request)
+                place = without_foreign_step(place, "required" if is_lack else "", request) if told else ""
+                if _is_at_path(place, request, is_lack=is_lack):
+                    found.setdefault(place, "required" if is_lack else error.constraint)
+                    break
+    if len(found) != 1:
+        return None
+    ((place, constraint),) = found.items()
+    return error._replace(pointer=place, constraint=constraint)
+
+
+def _is_at_path(place: str, request: Request, *, is_lack: bool) -> bool:
+    """Whether a request has a place inside of an object, or lacks it there."""
+    there = value_at(request, place) if place.count("/") > 2 else MISSING
+    if not is_lack:
+        return there is not MISSING
+    is_inside = isinstance(value_at(request, place.rpartition("/")[0]), Mapping)
+    return place.count("/") > 2 and there in (MISSING, None, "") and is_inside
+
+
+def at_member(error: Violation, request: Request) -> Violation:
     """Return an error at the member that its text names, where a format tells the object that lacks or has it."""
     there = value_at(request, error.pointer)
     *around, name = segments(error.pointer) or [""]
@@ -120,7 +157,10 @@ def _at_member(error: Violation, request: Request) -> Violation:
 
 def _opened(error: Violation, request: Request) -> Iterator[Violation]:
     """Yield the errors that a text without a place tells in a form of its own, or as an answer inside it."""
-    if error.pointer or not error.message or len(error.message) > _LONGEST:
+    if error.pointer and (below := told_below(error.message, error.pointer, request)) is not None:
+        stated = {"const": below.element} if below.element else error.stated
+        yield error._replace(message=below.text, pointer=below.pointer, constraint=below.keyword, stated=stated)
+    elif error.pointer or not error.message or len(error.message) > _LONGEST:
         yield error
     elif told := told_in(error.message, request):
         for one in told:

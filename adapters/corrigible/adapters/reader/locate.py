@@ -64,6 +64,7 @@ class Locator:
         is_unrouted = not operation or request.protocol is Protocol.GRPC
         self._route = described.nearest_operation(request.method, request.path) if described and is_unrouted else None
         self._is_described = is_described
+        self._declares_members = any(len(one) > 1 and one[0] == "body" for one in vocabulary.places)
         self._knows_operations = described is not None and bool(described.operations.names)
         self.is_known = is_described if request.protocol is Protocol.GRPC else self._knows_operations
         """Whether anything of such a request is described."""
@@ -103,14 +104,20 @@ class Locator:
         part, *names = segments(error.pointer) or [""]
         if part not in PARTS or not names or value_at(request, error.pointer) is not MISSING:
             return False
-        if not isinstance(value_at(request, to_pointer((part, *names[:-1]))), Mapping):
+        if "relative_place" in error.native:
+            return False  # one object inside of the body has it
+        around = value_at(request, to_pointer((part, *names[:-1])))
+        if isinstance(around, list) and names[-1] == "-":
+            return True
+        if not isinstance(around, Mapping):
             return False
         if any(one.pointer == error.pointer for one in self._places):
             return True
         if part == "headers":
             return error.constraint == "required"
-        is_said = part == "body" and error.constraint == "required"
-        return is_said and (len(names) > 1 or not self._is_described)
+        is_said = error.constraint == "required" or bool(read(error.message).of(Kind.MISSING))
+        is_elsewhere = any(one.name == names[-1] for one in self._places if one.part != part)
+        return part == "body" and is_said and (len(names) > 1 or not (self._declares_members or is_elsewhere))
 
 
 def _is_told_again(place: Place, error: Violation, tokens: Tokens) -> bool:
