@@ -119,6 +119,11 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     ("/parcels", {"wieght": 5, "label": "zz"}, "label zz is refused", None),
     ("/parcels", {"service": "expres"}, "Bad Request", {"service": "express"}),
     ("/parcels", {"service": "expres", "label": "zz"}, "label zz is refused", None),
+    # The answer has another declared name or allowed value.
+    ("/parcels", {"wieght": 5}, "unknown field wieght, label and weight are known", {"weight": 5}),
+    ("/parcels", {"wieght": 5}, "unknown field wieght, use label instead", None),
+    ("/parcels", {"wieght": 5}, "wieght: unbekannt, gemeint ist 'label'", None),
+    ("/parcels", {"service": "expres"}, "service: economy is meant by expres", None),
     # The answer alone: only the same value in the form that it states, or a slip of what it lists.
     ("/parcels", {"free": "opne"}, "free must be one of: open, closed", {"free": "open"}),
     ("/parcels", {"free": "maybe"}, "free must be one of: open, closed", None),
@@ -167,6 +172,7 @@ def test_what_rests_on_one_source_is_offered(engine: Engine, path: str, body: An
 VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "elsewhere": ("POST", "/parcels", {"sender": True, "label": "x"}, 400, "label must be a string like sender"),
     "known name": ("POST", "/parcels", {"Sender": "x"}, 400, "Sender must not be blank"),
+    "told otherwise": ("POST", "/parcels", {"wieght": 5}, 400, "unknown field wieght, use label instead"),
     "made a text": ("POST", "/parcels", {"sender": 7, "label": "x"}, 400, "label 'x' of sender is not known"),
     "another left": ("POST", "/parcels", {"tags": [1, 2]}, 400, TAG),
     "misfit": ("POST", "/labels/7?url=x", None, 405, "Method Not Allowed"),

@@ -25,8 +25,10 @@ from corrigible.rules.language.rule import Rule
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
+from corrigible.rules.schema_repair.json_schema import choices
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import read
+from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -85,6 +87,27 @@ def _is_for_another(edit: Edit) -> bool:
 
 def _is_known_name(edit: Edit) -> bool:
     return any(one.is_rename and _is_known_to_the_server(one, edit) for one in edit.changes)
+
+
+def _is_told_otherwise(edit: Edit) -> bool:
+    """Whether the answer has another declared name or allowed value instead of what an edit sends."""
+    said = tokens_of(edit.error.message)
+    return any(_has_another(change, edit.refused, said) for change in edit.changes)
+
+
+def _has_another(change: Change, refused: Refused, said: Tokens) -> bool:
+    if change.is_move:
+        holder = value_at(refused.request, change.source.rpartition("/")[0])
+        sent = frozenset(holder) if isinstance(holder, Mapping) else frozenset()
+        meant = {*segments(change.place), *change.names()}.difference(segments(change.source))
+        others = (one for one in refused.siblings(change.source) if one not in meant and one not in sent)
+        told = [one for one in islice(others, MOST_TEXTS) if said.mention(one) is not None]
+        return bool(told) and not any(said.mention(one) for one in meant)
+    if not isinstance(change.old, str) or not isinstance(change.new, str):
+        return False
+    allowed = [one for one in choices(refused.schema(change.place)) if isinstance(one, str)]
+    told = [one for one in islice(allowed, MOST_TEXTS) if one not in (change.new, change.old) and said.find(one) >= 0]
+    return bool(told) and said.find(change.new) < 0
 
 
 def _is_undeclared_name(edit: Edit) -> bool:
@@ -269,6 +292,9 @@ def _adds_a_zone(edit: Edit) -> bool:
 VETOES: Final = (
     Veto("elsewhere", "the answer tells another place", _is_elsewhere, False),
     Veto("known name", "the answer shows the name that was sent as one that it knows", _is_known_name, False),
+    Veto(
+        "told otherwise", "the answer has another of the names or values that are described", _is_told_otherwise, False
+    ),
     Veto("undeclared name", "a member gets a name that is not described either", _is_undeclared_name, False),
     Veto("made a text", "a number or truth value becomes a text, and none was asked for there", _is_made_text, False),
     Veto("restructured", "what holds a value changes, and only one source says so", _is_restructured, False),
