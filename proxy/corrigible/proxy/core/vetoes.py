@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -24,6 +25,7 @@ from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
 from corrigible.rules.safety.decisive import word_set, words
+from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
 from corrigible.rules.schema_repair.json_schema import choices
 from corrigible.rules.violation import Violation
@@ -284,9 +286,38 @@ def _is_placed_by_words(edit: Edit) -> bool:
     return any(not one.is_move and not one.is_near for one in edit.changes)
 
 
-def _adds_a_zone(edit: Edit) -> bool:
-    texts = [(one.old, one.new) for one in edit.changes if isinstance(one.old, str) and isinstance(one.new, str)]
-    return any(_ZONE.search(new) is not None and _ZONE.search(old) is None for old, new in texts)
+def _is_more(edit: Edit) -> bool:
+    """Whether more may be asked for than was: a larger number, the other truth value, other words, another time."""
+    is_flagged = bool(edit.suggestion["safety"].get("changes_intent"))
+    values = (one for one in edit.changes if one.place.startswith(("/body/", "/query/")))
+    return any(_is_raised(one, is_flagged=is_flagged) for one in values)
+
+
+def _is_raised(change: Change, *, is_flagged: bool) -> bool:
+    old, new = change.old, change.new
+    if change.is_move or old is MISSING or new is MISSING or is_same_value(old, new):
+        return False
+    before, after = _number(old), _number(new)
+    if before is not None and after is not None:
+        return after > before
+    held = old.values() if isinstance(old, Mapping) else old if isinstance(old, list) else ()
+    if (
+        not is_flagged
+        or isinstance(new, Mapping | list)
+        or new in held
+        or str(new).removesuffix(str(old)).endswith("/")
+    ):
+        return False  # `https://` before an address, `/books/` before a name
+    return not change.is_near or any(map(str.isdecimal, f"{old}{new}"))
+
+
+def _number(value: Json) -> float | None:
+    """Return a number, or that of a text which is one."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    with suppress(ValueError, OverflowError):
+        return float(value)
+    return None
 
 
 VETOES: Final = (
@@ -306,7 +337,7 @@ VETOES: Final = (
     Veto("two changes", "a value is near in other letters and another case", _is_slip_in_another_case),
     Veto("truth word", "a truth value would be a word that is not true or false", _is_another_truth_word),
     Veto("words alone", "only words of the answer tell the place, and what has to stand there", _is_placed_by_words),
-    Veto("zone", "a date or time gets a time zone that nobody said", _adds_a_zone),
+    Veto("more", "more may be asked for than was: an amount, a time, a right", _is_more),
 )
 """Laws 4 to 8 of the design: no invented values, nothing lost unsaid, near is not enough where it is not alone."""
 
@@ -375,6 +406,5 @@ _URL_SAFE: Final = str.maketrans("-_", "+/")
 _LIKELY: Final = 0.2
 _FOR_ANOTHER: Final = re.compile(r"(?i)\b(?:for|when|if|with|where) (?:the )?['\"`]?([\w-]{1,60})['\"`]? ?(?:=|is\b)")
 _PARTS: Final = re.compile(r"[/:.]")
-_ZONE: Final = re.compile(r"\d:\d\d(?:[.:]\d+)*(?:[Zz]|[+-]\d\d:?\d\d)$")
 _QUANTITIES: Final = word_set("duration timeout interval ttl delay period lifetime lease wait backoff retention")
 """Words of names of amounts that a text has with a unit, such as `5m`."""
