@@ -315,8 +315,8 @@ def _number(value: Json) -> float | None:
     """Return a number, or that of a text which is one."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    with suppress(ValueError, OverflowError):
-        return float(value)
+    with suppress(ValueError):
+        return float(value) if isinstance(value, str) else value
     return None
 
 
