@@ -178,15 +178,24 @@ def _is_name(text: str, values: Iterable[Json]) -> bool:
 def _credentials(request: Request, secrets: frozenset[str], folded: bytes) -> Iterator[str]:
     """Yield the credentials in headers and query, and what JSON in lower case has of those in the body."""
     yield from credential_values(request.headers.items(), urlencode(request.query, doseq=True), secrets)
-    waiting: list[tuple[Json, str]] = [(request.body, "")]
-    while waiting:
-        value, name = waiting.pop()
-        if isinstance(value, Mapping):
-            waiting += [(inner, str(inner_name)) for inner_name, inner in value.items()]
-        elif isinstance(value, list):
-            waiting += [(inner, name) for inner in value]
-        elif isinstance(value, str) and len(value) >= _SHORTEST_UNNAMED and _is_written(value, folded):
-            yield from [value] if is_secret_name(name) else ()
+    text = folded.decode()
+    for name, value in _named(request.body):
+        head = value[:_SHORTEST_UNNAMED]
+        is_likely = head.lower() in text or not head.isalnum()  # most of many values are not there
+        if is_likely and len(value) >= _SHORTEST_UNNAMED and _is_written(value, folded) and is_secret_name(str(name)):
+            yield value
+
+
+def _named(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts inside of a value, each with the member that it or its list is."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for inner_name, inner in value.items():
+            yield from _named(inner, inner_name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _named(inner, name)
 
 
 _OWN: Final = frozenset(

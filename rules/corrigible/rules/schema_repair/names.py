@@ -257,9 +257,10 @@ def is_referred_to(pointer: str, request: Request) -> bool:
         if isinstance(value, str) and (value == name or leads.search(value[:_LONGEST_REFERENCE]) is not None):
             return True
         if isinstance(value, Mapping):
-            waiting += [(f"{place}/{escape(str(key))}", inner) for key, inner in value.items()]
+            members = islice(value.items(), _MOST_TEXTS)
+            waiting += [(f"{place}/{escape(str(key))}", inner) for key, inner in members]
         elif isinstance(value, list):
-            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(value)]
+            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(islice(value, _MOST_TEXTS))]
     spend(looked_at)
     return False
 
