@@ -117,7 +117,7 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     free = [one for one in violation.siblings if not isinstance(present, Mapping) or one not in present]
     if isinstance(instead := violation.schema.get(INSTEAD), str):
         # What the server names is asked about, unless the description has it, and not the other, and the value fits.
-        is_known = instead in declared and name not in declared
+        is_known = instead in declared and name not in declared and _is_meant(name, instead, free, violation.schema)
         is_backed = is_known and _takes(declared[instead], value, text=request.form)
         target = f"{parent}/{escape(instead)}"
         renamed = _moved(violation, request, violation.pointer, target, value, is_guess=not is_backed)
@@ -147,6 +147,19 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
         moves = [_moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value) for one in near]
         return options([one for move in moves if move is not None for one in move.suggestions], group)
     return _elsewhere(violation, request, group, value, free)
+
+
+def _is_meant(name: str, instead: str, free: Sequence[str], around: Schema) -> bool:
+    """Whether a description leads to a replacement by itself: it is required, or the only free name, or like the other.
+
+    A text alone does not choose between declared members. `max_tokens` is like `max_completion_tokens`.
+    """
+    required = around.get(levels.REQUIRED, around.get("required"))
+    if instead in free and isinstance(required, list | tuple) and instead in required:
+        return True
+    own = {*words(name)}
+    alike = [one for one in free if own <= {*words(one)} or own >= {*words(one)}]
+    return [instead] == (near_names(name, free) or alike or [*free])
 
 
 def _elsewhere(
@@ -264,9 +277,10 @@ def references_to(pointer: str, request: Request) -> list[str]:
         if isinstance(value, str) and (value in called or leads.search(value[:_LONGEST_REFERENCE]) is not None):
             found.append(place)
         if isinstance(value, Mapping):
-            waiting += [(f"{place}/{escape(str(key))}", inner) for key, inner in value.items()]
+            members = islice(value.items(), _MOST_TEXTS)
+            waiting += [(f"{place}/{escape(str(key))}", inner) for key, inner in members]
         elif isinstance(value, list):
-            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(value)]
+            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(islice(value, _MOST_TEXTS))]
     spend(looked_at)
     return found
 
