@@ -68,13 +68,14 @@ class Locator:
         is_unrouted = not operation or request.protocol is Protocol.GRPC
         self._route = described.nearest_operation(request.method, request.path) if described and is_unrouted else None
         self._is_described = is_described
+        self._declares_members = any(len(one) > 1 and one[0] == "body" for one in vocabulary.places)
         self._knows_operations = described is not None and bool(described.operations.names)
         self.is_known = is_described if request.protocol is Protocol.GRPC else self._knows_operations
         """Whether anything of such a request is described."""
         self._texts = list(islice(_texts(body), _MOST_TEXTS))
 
-    def ranked(self, error: Violation, taken: frozenset[str] = frozenset()) -> list[Ranked]:
-        """Return the places that an error can be about, the likeliest first."""
+    def ranked(self, error: Violation, taken: frozenset[str] = frozenset(), *, within: str = "") -> list[Ranked]:
+        """Return the places that an error can be about, at or below one where that is given, the likeliest first."""
         others = [one for one in self._texts if one != error.message]
         request = self._exchange.request
         may_lack = not self._is_described and self._exchange.status in _LACKING
@@ -85,6 +86,8 @@ class Locator:
         if taken:
             tokens = tokens_of(error.message)
             places = [one for one in places if one.pointer not in taken or _is_told_again(one, error, tokens)]
+        if within:
+            places = [one for one in places if f"{one.pointer}/".startswith(f"{within}/")]
         refusal = Refusal(
             self._exchange,
             error,
@@ -109,15 +112,20 @@ class Locator:
         part, *names = segments(error.pointer) or [""]
         if part not in PARTS or not names or value_at(request, error.pointer) is not MISSING:
             return False
-        if not isinstance(value_at(request, to_pointer((part, *names[:-1]))), Mapping):
+        if "relative_place" in error.native:
+            return False  # one object inside of the body has it
+        around = value_at(request, to_pointer((part, *names[:-1])))
+        if isinstance(around, list) and names[-1] == "-":
+            return True
+        if not isinstance(around, Mapping):
             return False
         if any(one.pointer == error.pointer for one in self._places):
             return True
         if part == "headers":
             return error.constraint == "required"
-        is_told = error.constraint == "required" or (not self._is_described and _says_lack(error))
-        is_said = part == "body" and is_told
-        return is_said and (len(names) > 1 or not self._is_described)
+        is_said = error.constraint == "required" or bool(read(error.message).of(Kind.MISSING))
+        is_elsewhere = any(one.name == names[-1] for one in self._places if one.part != part)
+        return part == "body" and is_said and (len(names) > 1 or not (self._declares_members or is_elsewhere))
 
 
 def _with_one_path(ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -157,7 +165,7 @@ def told_pointers(error: Violation, request: Request) -> list[str]:
 def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
     """Yield where a member can belong that a text names as missing, where nothing is described: in what was sent.
 
-    What people call it has another name as often as not: `Role` that begins a sentence, `chart id`, `the version number`.
+    What people call it has another name as often as not: `Role` that begins a sentence, `the version number`.
     """
     reading = read(error.message)
     if request.protocol is not Protocol.HTTP or not _says_lack(error):
@@ -233,6 +241,10 @@ def locate_errors(
                 looked_for += 1
                 ranked = locator.ranked(error, frozenset(taken))
                 error = _at_likeliest(error, ranked, exchange, is_known=locator.is_known)
+        elif _holds_others(error, exchange.request) and looked_for < _MOST_RANKED:
+            locator = locator or Locator(exchange, body, described, operation, variables)
+            looked_for += 1
+            error = _inside(error, locator.ranked(error, within=error.pointer), exchange.request)
         error = _at_its_place(error, exchange.request)
         taken |= {error.pointer, *(one.pointer for one in error.likely[:1] if error.pointer)}
         out.append(error)
@@ -290,6 +302,19 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
     if best.probability < SURE or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
         return error._replace(pointer="")
     return _placed(error, best)
+
+
+def _inside(error: Violation, ranked: Sequence[Ranked], request: Request) -> Violation:
+    """Return an error whose told place holds the one that its text tells of at that one.
+
+    Where the told place is itself what is stated to be refused, the text has to quote one value inside.
+    """
+    best = ranked[0] if ranked else None
+    if best is None or best.place.pointer == error.pointer or best.probability < SURE:
+        return error
+    is_refused = first_violation(value_at(request, error.pointer), error.stated) is not None
+    is_told = {*best.evidence} >= _QUOTED_ALONE if is_refused else not _TELLING.isdisjoint(best.evidence)
+    return _placed(error, best) if is_told else error
 
 
 def _is_of_the_whole(error: Violation, body: Json) -> bool:
@@ -384,6 +409,7 @@ _TELLING: Final = frozenset(
         "the status is about the method",
     }
 )
+_QUOTED_ALONE: Final = frozenset({"value in quotes", "value alone"})
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _SAID_OF_STATES: Final = _CHOSE_NONE | {"NOT_FOUND"}
 """Codes under which a text may say that a right, a state or a limit is in the way: then no field is."""
@@ -415,6 +441,11 @@ def _is_there(error: Violation, request: Request) -> bool:
         return False
     # A missing member that is told by its name alone may be one further inside, where the outermost is there.
     return error.constraint != "required" or len(names) > 1 or there in _BLANK
+
+
+def _holds_others(error: Violation, request: Request) -> bool:
+    there = value_at(request, error.pointer)
+    return isinstance(there, Mapping | list) and bool(there) and error.pointer.count("/") > 1
 
 
 def _at_its_place(error: Violation, request: Request) -> Violation:

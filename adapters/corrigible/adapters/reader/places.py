@@ -59,15 +59,18 @@ def candidate_places(request: Request, vocabulary: Vocabulary, variables: Mappin
 
 
 def with_told(places: Sequence[Place], pointers: Iterable[str], request: Request) -> Sequence[Place]:
-    """Return places with those that an answer tells and that nothing declares, where what holds them was sent."""
+    """Return places with those that an answer tells and that nothing declares, where what holds them was sent.
+
+    `Name` of a class of the server is the `name` that is declared.
+    """
     known = {one.pointer for one in places}
-    declared = {one.pointer.lower() for one in places if one.is_absent}
+    absent = {one.pointer.lower() for one in places if one.is_absent}
     added = []
     for pointer in pointers:
         part, *names = segments(pointer) or [""]
         if part not in ("body", "query", "headers") or not names or names[0] in request.files:
             continue
-        if pointer in known or pointer.lower() in declared:
+        if pointer in known or pointer.lower() in absent:
             continue
         around = value_at(request, to_pointer((part, *names[:-1])))
         if isinstance(around, Mapping) or (around is None and len(names) == 1):
