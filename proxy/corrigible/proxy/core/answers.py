@@ -616,7 +616,8 @@ def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult)
     reading = read(error.message)
     kind = complaint(reading)
     is_of_person = bool(reading.of(Kind.RIGHT))
-    is_decided = is_of_person or kind is Kind.STATE
+    # Whose it is that another one has is not asked for where no description shows that it may be chosen.
+    is_decided = is_of_person or kind is Kind.STATE or (kind is Kind.EXISTS and case.profile.described is None)
     guarded = [one for one in asked if may_not_be_asked(one) and (is_of_person or not _names_account(one))]
     if (is_of_person and not asked.isdisjoint(_WHOLE)) or (is_decided and guarded):
         return escalation(

@@ -146,7 +146,10 @@ def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
 
 def _is_made_text(edit: Edit) -> bool:
     made = [one for one in edit.changes if not one.is_move and isinstance(one.old, int | float)]
-    return any(isinstance(one.new, str) and not _asks_for_text(one, edit) for one in made)
+    made = [one for one in made if isinstance(one.new, str)]
+    # Where nothing is declared a text may be any word, and `true` is hardly one of them.
+    is_open = any(isinstance(one.old, bool) and not edit.refused.schema(one.place) for one in made)
+    return is_open or not all(_asks_for_text(one, edit) for one in made)
 
 
 def _asks_for_text(change: Change, edit: Edit) -> bool:
@@ -200,6 +203,8 @@ def _is_no_element(change: Change, edit: Edit) -> bool:
         return isinstance(change.new, Mapping) and isinstance(known, Mapping) and change.new.keys().isdisjoint(known)
     if isinstance(change.new, list) and len(change.new) == 1 and change.new[0] is change.old:
         inner = schema.get("items")
+        if not schema and is_scalar(change.old):
+            return True  # nobody says what an element has to be
         known = inner.get("properties") if isinstance(inner, Mapping) else None
         return isinstance(change.old, Mapping) and isinstance(known, Mapping) and change.old.keys().isdisjoint(known)
     if isinstance(change.new, Mapping) and is_scalar(change.old) and change.old in change.new.values():

@@ -50,6 +50,7 @@ _PARTIES: Final = word_set("from to cc bcc sender receiver receivers recipient r
 """Words of names of those between whom something is sent, of which some are one slip away from others."""
 _OF_A_THING: Final = re.compile(r"^(?:id|ID|Id|name|key|slug|uuid|uid|guid)$|(?:_id|_uuid|[a-z]Id|[a-z]ID)$")
 """What members are called that say which thing is meant."""
+ASK_MISSING: Final = "Give the value that is missing."
 _WHERE: Final = "Say where it belongs: it is not known there, and something else names it."
 _SHORTEST_BEGINNING: Final = 4
 _MOST_STRANGE: Final = 64
@@ -348,8 +349,9 @@ def misspelt(violation: SchemaViolation, request: Request) -> Proposal | None:
     # What is not near to the missing name by itself need not be held against all the others.
     meant = [one for one in strange if near_names(one, [name]) and near_names(one, free) == [name]]
     meant = meant or [one for one in strange if _is_short_form(one, name, free) and not near_names(one, free)]
-    if not declared:
-        meant = [one for one in meant if _is_typo(one, name)]  # any other may be a member that the server knows
+    # Where nothing is declared what was sent may be a member that the server knows, unless it is no other word.
+    typos = [one for one in meant if _is_typo(one, name)]
+    meant, is_guess = (typos or meant, not typos) if not declared else (meant, False)
     if len(meant) != 1:
         return None
     value, text = present[meant[0]], request.form or not parent.startswith("/body")
@@ -357,7 +359,9 @@ def misspelt(violation: SchemaViolation, request: Request) -> Proposal | None:
     if not is_one and not _takes(violation.schema, value, text=text):
         return None
     source = f"{parent}/{escape(meant[0])}"
-    return _moved(violation, request, source, violation.pointer, value, into_list=is_one)
+    renamed = _moved(violation, request, source, violation.pointer, value, is_guess=is_guess, into_list=is_one)
+    question = ask(violation, request, ASK_MISSING).suggestions if is_guess else []
+    return renamed and Proposal([*renamed.suggestions, *question])
 
 
 def in_one_form(violation: SchemaViolation, forms: Sequence[Schema], request: Request) -> Proposal | None:
