@@ -91,7 +91,7 @@ def test_what_is_refused_is_asked_for_or_left_out(engine: Engine, body: Json, an
 
 
 def test_a_parameter_of_a_list_is_an_element(engine: Engine) -> None:
-    query = {"expand[0]": "customer", "expand[1]": "billing_notes"}
+    query: dict[str, Any] = {"expand[0]": "customer", "expand[1]": "billing_notes"}
     _, feedback = told(engine, None, "This property cannot be expanded (billing_notes).", **query)
     assert edits(feedback) == [("remove", "/query/expand[1]")]
 

@@ -165,7 +165,7 @@ def told_pointers(error: Violation, request: Request) -> list[str]:
 def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
     """Yield where a member can belong that a text names as missing, where nothing is described: in what was sent.
 
-    What people call it has another name as often as not: `Role` that begins a sentence, `the version number`.
+    What people call a member is not always its name: `Role` that begins a sentence, `chart id`, `the version number`.
     """
     reading = read(error.message)
     if request.protocol is not Protocol.HTTP or not _says_lack(error):

@@ -64,13 +64,13 @@ def with_told(places: Sequence[Place], pointers: Iterable[str], request: Request
     `Name` of a class of the server is the `name` that is declared.
     """
     known = {one.pointer for one in places}
-    absent = {one.pointer.lower() for one in places if one.is_absent}
+    declared = {one.pointer.lower() for one in places if one.is_absent}
     added = []
     for pointer in pointers:
         part, *names = segments(pointer) or [""]
         if part not in ("body", "query", "headers") or not names or names[0] in request.files:
             continue
-        if pointer in known or pointer.lower() in absent:
+        if pointer in known or pointer.lower() in declared:
             continue
         around = value_at(request, to_pointer((part, *names[:-1])))
         if isinstance(around, Mapping) or (around is None and len(names) == 1):
