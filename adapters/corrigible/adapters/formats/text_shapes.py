@@ -6,6 +6,7 @@
 | Spring | `Required request parameter 'q' for method parameter type String is not present` |
 | zod's prettifyError | `✖ Invalid input: expected number, received string\n  → at items[0].n` |
 | voluptuous, Effect | `required key not provided @ data['address']['city']` |
+| GitHub | `For 'properties/labels', "bug" is not an array.` |
 | superstruct | `At path: items.0.n -- Expected a number, but received: "a"` |
 | everit, Bedrock | `#/tool/schema: extraneous key [definitions] is not permitted` |
 | circe | `DecodingFailure at .items[0].n: Int` |
@@ -102,6 +103,10 @@ SHAPES: Final = (
             r"^(?P<text>[^\n]{1,1000}?)(?: @ data|\n {1,8}at )"
             r"(?P<place>(?:\[(?:'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"|\d{1,6})\])+)$"
         ),
+    ),
+    TextShape(
+        mark="For 'properties/",
+        pattern=re.compile(r"^For 'properties/(?P<place>[\w/.-]{1,200})', (?P<text>[^\n]{1,400})$", re.MULTILINE),
     ),
     TextShape(
         mark="At path: ",
