@@ -122,6 +122,11 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     ("/parcels", {"wieght": 5, "label": "zz"}, "label zz is refused", None),
     ("/parcels", {"service": "expres"}, "Bad Request", {"service": "express"}),
     ("/parcels", {"service": "expres", "label": "zz"}, "label zz is refused", None),
+    # The answer has another declared name or allowed value.
+    ("/parcels", {"wieght": 5}, "unknown field wieght, label and weight are known", {"weight": 5}),
+    ("/parcels", {"wieght": 5}, "unknown field wieght, use label instead", None),
+    ("/parcels", {"wieght": 5}, "wieght: unbekannt, gemeint ist 'label'", None),
+    ("/parcels", {"service": "expres"}, "service: economy is meant by expres", None),
     # The answer alone: only the same value in the form that it states, or a slip of what it lists.
     ("/parcels", {"free": "opne"}, "free must be one of: open, closed", {"free": "open"}),
     ("/parcels", {"free": "maybe"}, "free must be one of: open, closed", None),
@@ -146,12 +151,21 @@ def _is_only_flagged(suggestion: Suggestion) -> bool:
     return suggestion.safety is None or not suggestion.safety.requires_confirmation
 
 
-@pytest.mark.parametrize(("value", "text"), [(5, "5"), (True, None)])
-def test_a_truth_value_is_made_a_text_only_where_one_is_declared(value: Json, text: str | None) -> None:
-    """The word for yes may be one of the API's own, such as `open`."""
-    answer = {"errors": [{"field": "comments", "message": "must be of type string"}]}
-    sent = sent_unasked(build_engine(()), "/posts", {"comments": value}, answer)
-    assert sent == (None if text is None else {"comments": text})
+@pytest.mark.parametrize(
+    ("member", "value", "text"),
+    [
+        ("label", 5, "5"),
+        ("label", 7.5, "7.5"),
+        ("label", 7.0, "7.0"),
+        ("label", True, None),
+        ("made_date", 1764410400, None),
+    ],
+)
+def test_a_value_is_made_a_text_where_it_has_one_form_as_a_text(member: str, value: Json, text: str | None) -> None:
+    """The word for yes may be one of the API's own, such as `open`, and a date has many forms."""
+    answer = {"errors": [{"field": member, "message": "must be of type string"}]}
+    sent = sent_unasked(build_engine(()), "/parcels", {member: value}, answer)
+    assert sent == (None if text is None else {member: text})
 
 
 @rows(("path", "body", "answer", "after"), KINDS)
@@ -175,9 +189,32 @@ def test_what_rests_on_one_source_is_offered(engine: Engine, path: str, body: An
     assert outcome.request.body == confirmed
 
 
+@rows(
+    ("member", "sent", "message", "after"),
+    [
+        ("weight", 5, "weight must be at least 9", None),
+        ("weight", "5", "weight must be at least 9", 5),
+        ("timeout", "5m", "timeout should be '5h'", None),
+        ("label", "basic", "label should be 'gold'", None),
+        ("label", "read", "label should be 'admin:read'", None),
+        ("label", "a.example/b", "label should be 'https://a.example/b'", "https://a.example/b"),
+        ("fragile", False, "fragile must be one of: true", None),
+    ],
+)
+def test_more_than_was_wished_is_not_sent_by_readers_that_send_what_is_flagged(
+    engine: Engine, member: str, sent: Any, message: str, after: Any
+) -> None:
+    request = Request("POST", "/parcels", headers={"content-type": "application/json"}, body={member: sent})
+    feedback = feedback_about(engine, request, 400, {"errors": [{"field": member, "message": message}]})
+    assert feedback is not None
+    outcome = apply(feedback, request, confirm=_is_only_flagged)
+    assert (outcome.request.body[member] if isinstance(outcome, Next) else None) == after
+
+
 VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "elsewhere": ("POST", "/parcels", {"sender": True, "label": "x"}, 400, "label must be a string like sender"),
     "known name": ("POST", "/parcels", {"Sender": "x"}, 400, "Sender must not be blank"),
+    "told otherwise": ("POST", "/parcels", {"wieght": 5}, 400, "unknown field wieght, use label instead"),
     "made a text": ("POST", "/parcels", {"sender": 7, "label": "x"}, 400, "label 'x' of sender is not known"),
     "another left": ("POST", "/parcels", {"tags": [1, 2]}, 400, TAG),
     "misfit": ("POST", "/labels/7?url=x", None, 405, "Method Not Allowed"),
@@ -185,7 +222,7 @@ VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "two changes": ("POST", "/parcels", {"zone": "noth"}, 400, "invalid zone noth"),
     "truth word": ("POST", "/parcels", {"mark": "YES"}, 400, "mark: 'YES' is not one of [True, 'true', 'yes', 'no']"),
     "words alone": ("POST", "/parcels", {"free": 5}, 400, "free must be a string"),
-    "zone": ("POST", "/parcels", {"due": "2026-01-31"}, 400, "due is not a valid date-time"),
+    "more": ("POST", "/parcels", {"due": "2026-01-31"}, 400, "due is not a valid date-time"),
 }
 """For a veto an edit that is sent without it: what the others are against, a repair asks for by itself."""
 

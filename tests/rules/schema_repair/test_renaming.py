@@ -365,6 +365,8 @@ def test_a_place_that_is_taken_stays() -> None:
         ({"new": {"type": "integer"}}, {"old": 5}, None),
         ({"new": {"type": "string"}}, {"old": 5}, True),
         ({"old": {}, "new": {"type": "integer"}}, {"old": 5}, True),  # the description has both
+        ({"new": {"type": "integer"}, "other": {"type": "integer"}}, {"old": 5}, True),  # the text alone chooses
+        ({"new": {"type": "integer"}, "other": {"type": "integer"}}, {"old": 5, "other": 1}, None),
     ],
 )
 def test_the_name_that_the_server_has_instead_keeps_the_value(
@@ -379,6 +381,30 @@ def test_the_name_that_the_server_has_instead_keeps_the_value(
     assert suggestion["safety"].get("requires_confirmation") is confirms
     taken = undeclared(violation, Request("POST", "/x", body={**body, "new": 6}), "1.")
     assert taken is not None and taken.suggestions[0]["patch"][-1]["op"] == "remove"
+
+
+@rows(
+    ("declared", "required", "confirms"),
+    [
+        (("max_completion_tokens", "user"), [], None),
+        (("max_completion_tokens", "max_prompt_tokens"), [], True),
+        (("max_completion_tokens", "max_prompt_tokens"), ["max_completion_tokens"], None),
+        (("max_tokens_now", "max_completion_tokens"), ["max_tokens_now"], True),
+    ],
+)
+def test_a_text_alone_chooses_no_declared_member(
+    declared: tuple[str, ...], required: list[str], confirms: bool | None
+) -> None:
+    schema: dict[str, Json] = {
+        "type": "object",
+        "properties": {one: {"type": "integer"} for one in declared},
+        "required": required,
+        INSTEAD: "max_completion_tokens",
+    }
+    violation = SchemaViolation("/body/max_tokens", "additionalProperties", schema, 5, declared)
+    proposal = undeclared(violation, Request("POST", "/x", body={"max_tokens": 5}), "1.")
+    assert proposal is not None
+    assert proposal.suggestions[0]["safety"].get("requires_confirmation") is confirms
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from corrigible.rules.budget import remaining
 from corrigible.rules.pack.error_mapping import ErrorMapping
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.nearness import is_plural, letters
+from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
@@ -88,7 +89,7 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     if code:
         code = plain_code(code.partition(";")[0].partition(":")[0])
         found = [one if one.code else one._replace(code=code) for one in found]
-    errors = _each_once(_of_alternatives(_completed(found, exchange.request)))
+    errors = _each_once(_of_alternatives(_completed(found, exchange.request), exchange.request))
     placed = [_as_sent(one, exchange.request) if number < _FEW else one for number, one in enumerate(errors)]
     return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in placed]
 
@@ -306,8 +307,11 @@ def _as_written(error: Violation, around: Violation) -> str:
     return "" if not error.printed and error.message in around.message else around.message
 
 
-def _of_alternatives(errors: list[Violation]) -> list[Violation]:
-    """Join errors at one place each of which tells the value of another alternative, as Effect and io-ts do."""
+def _of_alternatives(errors: list[Violation], request: Request) -> list[Violation]:
+    """Join errors at one place each of which tells the value of another alternative, as Effect and io-ts do.
+
+    Without those about a type where another alternative takes values of the type that was sent, as zod and pydantic do.
+    """
     out: list[Violation] = []
     for error in errors:
         before = out[-1] if out else None
@@ -315,6 +319,17 @@ def _of_alternatives(errors: list[Violation]) -> list[Violation]:
         if before is not None and is_next and {*before.stated} == {"enum"}:
             more = [one for one in error.stated["enum"] if one not in before.stated["enum"]]
             out[-1] = before._replace(stated={"enum": [*before.stated["enum"], *more]})
-        else:
+        elif not _is_of_another_type(error, errors, request):
             out.append(error)
     return out
+
+
+def _is_of_another_type(error: Violation, errors: Sequence[Violation], request: Request) -> bool:
+    """Whether what was sent has not the type that an error states, and another error takes that type for granted."""
+    sent = value_at(request, error.pointer) if error.pointer.count("/") > 1 and "type" in error.stated else MISSING
+    if sent is MISSING or first_violation(sent, {"type": error.stated["type"]}) is None:
+        return False
+    if isinstance(sent, Mapping | list):
+        return any(one.pointer.startswith(f"{error.pointer}/") for one in errors)
+    others = [one for one in errors if one.pointer == error.pointer and one is not error]
+    return any(type(value) is type(sent) for one in others for value in one.stated.get("enum", ()))

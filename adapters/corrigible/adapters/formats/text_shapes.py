@@ -5,10 +5,14 @@
 | Fastify | `body/items/0/n must be integer, body/name must be string` |
 | Spring | `Required request parameter 'q' for method parameter type String is not present` |
 | zod's prettifyError | `✖ Invalid input: expected number, received string\n  → at items[0].n` |
-| voluptuous, Effect | `required key not provided @ data['address']['city']` |
 | GitHub | `For 'properties/labels', "bug" is not an array.` |
+| voluptuous | `required key not provided @ data['address']['city']` |
 | superstruct | `At path: items.0.n -- Expected a number, but received: "a"` |
 | everit, Bedrock | `#/tool/schema: extraneous key [definitions] is not permitted` |
+| zod, each on its line | `[body.items.0.n] Invalid input: expected number, received string` |
+| Effect Schema | `Missing key\n  at ["items"][0]["n"]` |
+| serde in axum | `Failed to deserialize the JSON body into the target type: items[0]: missing field `n` at line 1` |
+| Go's validator | `Key: 'Order.items[0].n' Error:Field validation for 'n' failed on the 'required' tag` |
 | circe | `DecodingFailure at .items[0].n: Int` |
 | Echo | `Unmarshal type error: expected=int, got=string, field=n, offset=20` |
 | pydantic's own text | `items.0.n\\n  Input should be a valid integer [type=int_parsing, input_value=...` |
@@ -98,9 +102,9 @@ SHAPES: Final = (
         pattern=re.compile(r"^✖ (?P<text>[^\n]{1,400})\n {0,8}→ at (?P<place>[^\s]{1,200})$", re.MULTILINE),
     ),
     TextShape(
-        mark="[",
+        mark=" @ data[",
         pattern=re.compile(
-            r"^(?P<text>[^\n]{1,1000}?)(?: @ data|\n {1,8}at )"
+            r"^(?P<text>[^\n]{1,1000}?) @ data"
             r"(?P<place>(?:\[(?:'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"|\d{1,6})\])+)$"
         ),
     ),
@@ -111,6 +115,45 @@ SHAPES: Final = (
     TextShape(
         mark="At path: ",
         pattern=re.compile(r"^At path: (?P<place>[\w.\[\]$-]{1,200}) -- (?P<text>[^\n]{1,1000})"),
+    ),
+    TextShape(
+        mark="] ",
+        pattern=re.compile(
+            rf"^\[(?P<part>{_PART}|query)\.(?P<place>[\w.-]{{1,200}})\] (?P<text>[^\n]{{1,400}})", re.MULTILINE
+        ),
+        steps=((re.compile(r", received undefined$"), "required"),),
+    ),
+    TextShape(
+        mark="\n  at [",
+        pattern=re.compile(
+            r"^(?P<text>\S[^\n]{0,400})\n {2,8}at (?P<place>(?:\[(?:\"[^\"\n]{1,80}\"|\d{1,5})\]){1,10})$", re.MULTILINE
+        ),
+        steps=((re.compile(r"^Missing key$"), "required"),),
+    ),
+    TextShape(
+        mark="Failed to deserialize ",
+        pattern=re.compile(
+            r"Failed to deserialize the JSON (?P<part>body)[^:\n]{0,40}: (?P<place>[A-Za-z_][\w.\[\]-]{0,200}): "
+            r"(?P<text>(?:missing|unknown|invalid|duplicate) [^\n]{1,400})"
+        ),
+        steps=(
+            (re.compile(r"^missing field `([^`\n]{1,80})`"), "required"),
+            (re.compile(r"^unknown field `([^`\n]{1,80})`"), "additionalProperties"),
+        ),
+    ),
+    TextShape(
+        mark="Failed to deserialize query string: missing",
+        pattern=re.compile(r"query string: missing field `(?P<name>[^`\n]{1,80})`"),
+        part="query",
+        keyword="required",
+    ),
+    TextShape(
+        mark="Key: '",
+        pattern=re.compile(
+            r"(?P<text>Key: '\w{1,80}\.(?P<place>[a-z_][\w.\[\]-]{0,199})' Error:Field validation for"
+            r" '[^'\n]{1,80}' failed on the '(?P<rule>\w{1,40})' tag)"
+        ),
+        steps=((re.compile(r"failed on the 'required' tag$"), "required"),),
     ),
     TextShape(
         mark="#",

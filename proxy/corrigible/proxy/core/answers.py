@@ -27,7 +27,7 @@ from corrigible.adapters.formats.pointers import steps
 from corrigible.adapters.formats.statement import is_down
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, to_pointer, value_at
-from corrigible.rules.safety.decisive import READS, words
+from corrigible.rules.safety.decisive import READS, word_set, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.levels import REQUIRED
@@ -64,6 +64,7 @@ class Fact(Enum):
     OF_THE_SERVER = "the text is about the server itself"
     ABOUT_A_VALUE = "the text is about something that was sent, and not about what the path names"
     DONE = "the text says that what the request does has been done, of what the path names"
+    SHOWN = "the status or a member of the answer says, beside a sentence, that what the request does has been done"
     PASSING = "the answer says when to come back, or that something else ends by itself"
     OF_SOMEBODY = "the text says who did this, or who may"
     BARE = "nothing was sent beside the path"
@@ -182,7 +183,7 @@ ROWS: Final = (
         Answer.DONE,
         "it is away already",
     ),
-    _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Answer.DONE, "the goal holds"),
+    _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Fact.SHOWN, Answer.DONE, "the goal holds"),
     _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
     _row("ended", {Kind.STATE}, {410}, Fact.FOR_GOOD, Answer.SILENT, "it does not come back"),
     _row("refused value", {Kind.STATE, Kind.FIXED}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"),
@@ -370,11 +371,29 @@ class _Refusal:
         return {letters(one) for said in self._reading.said for one in subjects_of(said, self._reading)}
 
     def _is_done(self) -> bool:
-        """Whether a short text says that what the request does is so already, and speaks of what the path names."""
+        """Whether a text says that what the request does is so already, of what the path names, and no more than that.
+
+        "Cannot cancel: already shipped" has all these words, too.
+        """
         text, request = self._error.message, self._request
-        last = {*_stems(request.path.rpartition("/")[2]), *(_TAKING if request.method == "DELETE" else ())}
-        is_told = "already" in words(text) and not last.isdisjoint(_stems(text))
-        return is_told and len(text.split()) <= _FEW_WORDS and not self._is_qualified()
+        path = {stem for part in request.path.split("/") for stem in _stems(part)}
+        own = path | self._goal | {word for one in self._named for word in words(one)}
+        told = words(text)
+        is_more = any(one not in _SAYING_DONE and one not in own and own.isdisjoint(_stems(one)) for one in told)
+        is_told = "already" in told and not self._goal.isdisjoint(_stems(text))
+        return is_told and not is_more and "?" not in text
+
+    @cached_property
+    def _goal(self) -> set[str]:
+        """The stems of what the request does."""
+        request = self._request
+        return {*_stems(request.path.rpartition("/")[2]), *(_TAKING if request.method == "DELETE" else ())}
+
+    def _is_shown(self) -> bool:
+        if self._case.exchange.status == _CONFLICT:
+            return True
+        texts = (one for _, one in islice(values_in(self._case.body, ""), _MOST_VALUES) if isinstance(one, str))
+        return any(one.isalpha() and not self._goal.isdisjoint(_stems(one)) for one in texts)
 
     def _is_qualified(self) -> bool:
         """Whether the text speaks of something with a word or a name that the path has not."""
@@ -437,7 +456,8 @@ _OTHER_CODES: Final = frozenset(
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
 _REFERENCES: Final = frozenset({"id", "uuid", "key", "name", "slug"})
 
-_FEW_WORDS: Final = 8
+_SAYING_DONE: Final = word_set("already a an the this that is are was were has have been you it")
+"""Words of a sentence that says of something that it has been done."""
 _FEWEST_WORDS: Final = 3
 _ELSEWHERE: Final = (
     Kind.VALUE,
@@ -596,7 +616,8 @@ def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult)
     reading = read(error.message)
     kind = complaint(reading)
     is_of_person = bool(reading.of(Kind.RIGHT))
-    is_decided = is_of_person or kind is Kind.STATE
+    # Whose it is that another one has is not asked for where no description shows that it may be chosen.
+    is_decided = is_of_person or kind is Kind.STATE or (kind is Kind.EXISTS and case.profile.described is None)
     guarded = [one for one in asked if may_not_be_asked(one) and (is_of_person or not _names_account(one))]
     if (is_of_person and not asked.isdisjoint(_WHOLE)) or (is_decided and guarded):
         return escalation(

@@ -42,7 +42,7 @@ from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
 from .rule_scope import scope_of, told_apart
 from .several_members import repair_several
-from .state import ReadsState, suggest_by_state
+from .state import NO_READS, ReadsState, suggest_by_state
 from .stated_limits import with_stated_limits
 from .told_together import answering_element, moved_from, rank, with_members_told
 from .verify import drop_invalid
@@ -202,10 +202,14 @@ class ErrorMatcher:
             return results
         if result is None and (element := repair_element(self._case, self._case.errors[number])) is not None:
             return [result_of(element, "the request")]
+        is_open = self._case.errors[number].pointer not in self._settled
+        if result is None and self._is_undescribed and is_open:
+            result = yield from self._by_rule(number, last_resort=True)  # no look-up knows more
         if result is None and (state := (yield from self._by_state(number))) is not None:
             return [state]
-        if result is None and self._case.errors[number].pointer not in self._settled:
-            result = yield from self._by_rule(number, last_resort=True)
+        if result is None and is_open:
+            if not self._is_undescribed:
+                result = yield from self._by_rule(number, last_resort=True)
             if result is None and (told := self._about_state(number)) is not None:
                 return [told]
             if result is None:
@@ -445,11 +449,10 @@ class ErrorMatcher:
     def _by_state(self, number: int) -> Results:
         """Look up what the description lets us read, where the description was given to the proxy."""
         description = self._case.profile.description
-        if not isinstance(description, ReadsState):
+        if not isinstance(description, ReadsState) and not self._is_undescribed:
             return None
-        result = yield from suggest_by_state(
-            self._case, self._case.errors[number], description.related_reads, f"{number + 1}.l"
-        )
+        reads = description.related_reads if isinstance(description, ReadsState) else NO_READS
+        result = yield from suggest_by_state(self._case, self._case.errors[number], reads, f"{number + 1}.l")
         return None if result is None else self._valid(result)
 
     def _is_described(self, violation: SchemaViolation, error: Violation) -> bool:

@@ -281,12 +281,13 @@ class Conflicts(Renames, Versions):
         body, base = inner(self._request.body), base_of(self._request.body)
         if self._request.method != "POST" or self._quoted or self._error.pointer or self._repeats_path():
             return None
-        members = [name for name, value in body.items() if is_name(value) and not is_secret(f"{base}/{name}", value)]
+        members = [name for name, value in body.items() if is_name(value)]
         # `userId` and `run_id` name what a thing belongs to.
         naming = [name for name in members if name.lower() in NAMING or {*words(name)[-1:]} & _NAMING_WORDS]
         if any(repeats(self._message, scalar_text(body[name])) for name in members):
             return None  # it tells more than one of them
         likely = sorted(naming, key=lambda name: name.lower() in _LABELS) or (members if len(body) == 1 else [])
+        likely = [name for name in likely if not is_secret(f"{base}/{name}", body[name])]
         if not likely:
             return None
         place, sent = f"{base}/{escape(likely[0])}", body[likely[0]]
@@ -402,6 +403,8 @@ class Conflicts(Renames, Versions):
     def _is_of_the_call(self) -> bool:
         """Whether the message has a word for the call itself, or for when something is to be, of its own accord."""
         text, known = self._message, set(words(self._request.path))
+        if _OF_THE_CALL.search(text) is None:
+            return False
         for name, value in inner(self._request.body).items():
             known |= set(words(name))
             if is_name(value) and len(written := scalar_text(value)) >= _SHORTEST_TOLD:
@@ -429,9 +432,12 @@ class Conflicts(Renames, Versions):
         """Whether the message has the name of a member, or its value."""
         if is_name(value) and repeats(self._message, scalar_text(value)):
             return True
-        parts = words(member)
+        text = self._message.casefold()
+        is_likely = member.strip("_-.$@")[:2].casefold() in text  # most of many names are not there
+        parts = words(member) if is_likely else ()
         return (
             bool(parts)
+            and all(one in text for one in parts)
             and re.search(rf"(?i)(?<![\w/.-]){'[ _-]?'.join(map(re.escape, parts))}s?\b", self._message) is not None
         )
 

@@ -113,8 +113,10 @@ class StateReader:
 
 def repeats(message: str, value: str, *, below: bool = False) -> bool:
     """Whether a message has a value as a word of its own, or also as the last part of a dotted name."""
+    if not value or value not in message:
+        return False
     before = r"[\w/-]" if below else r"[\w./-]"
-    return bool(value) and re.search(rf"(?<!{before}){re.escape(value)}(?![\w/-]|\.\w)", message) is not None
+    return re.search(rf"(?<!{before}){re.escape(value)}(?![\w/-]|\.\w)", message) is not None
 
 
 def is_plain(path: str) -> bool:

@@ -50,6 +50,7 @@ _PARTIES: Final = word_set("from to cc bcc sender receiver receivers recipient r
 """Words of names of those between whom something is sent, of which some are one slip away from others."""
 _OF_A_THING: Final = re.compile(r"^(?:id|ID|Id|name|key|slug|uuid|uid|guid)$|(?:_id|_uuid|[a-z]Id|[a-z]ID)$")
 """What members are called that say which thing is meant."""
+ASK_MISSING: Final = "Give the value that is missing."
 _WHERE: Final = "Say where it belongs: it is not known there, and something else names it."
 _SHORTEST_BEGINNING: Final = 4
 _MOST_STRANGE: Final = 64
@@ -117,7 +118,7 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     free = [one for one in violation.siblings if not isinstance(present, Mapping) or one not in present]
     if isinstance(instead := violation.schema.get(INSTEAD), str):
         # What the server names is asked about, unless the description has it, and not the other, and the value fits.
-        is_known = instead in declared and name not in declared
+        is_known = instead in declared and name not in declared and _is_meant(name, instead, free, violation.schema)
         is_backed = is_known and _takes(declared[instead], value, text=request.form)
         steps = [instead] if instead in declared else instead.split(".")  # `text.format` is inside of `text`
         target = parent + to_pointer(steps)
@@ -148,6 +149,19 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
         moves = [_moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value) for one in near]
         return options([one for move in moves if move is not None for one in move.suggestions], group)
     return _elsewhere(violation, request, group, value, free)
+
+
+def _is_meant(name: str, instead: str, free: Sequence[str], around: Schema) -> bool:
+    """Whether a description leads to a replacement by itself: it is required, or the only free name, or like the other.
+
+    A text alone does not choose between declared members. `max_tokens` is like `max_completion_tokens`.
+    """
+    required = around.get(levels.REQUIRED, around.get("required"))
+    if instead in free and isinstance(required, list | tuple) and instead in required:
+        return True
+    own = {*words(name)}
+    alike = [one for one in free if own <= {*words(one)} or own >= {*words(one)}]
+    return [instead] == (near_names(name, free) or alike or [*free])
 
 
 def _elsewhere(
@@ -265,9 +279,10 @@ def references_to(pointer: str, request: Request) -> list[str]:
         if isinstance(value, str) and (value in called or leads.search(value[:_LONGEST_REFERENCE]) is not None):
             found.append(place)
         if isinstance(value, Mapping):
-            waiting += [(f"{place}/{escape(str(key))}", inner) for key, inner in value.items()]
+            members = islice(value.items(), _MOST_TEXTS)
+            waiting += [(f"{place}/{escape(str(key))}", inner) for key, inner in members]
         elif isinstance(value, list):
-            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(value)]
+            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(islice(value, _MOST_TEXTS))]
     spend(looked_at)
     return found
 
@@ -335,8 +350,9 @@ def misspelt(violation: SchemaViolation, request: Request) -> Proposal | None:
     # What is not near to the missing name by itself need not be held against all the others.
     meant = [one for one in strange if near_names(one, [name]) and near_names(one, free) == [name]]
     meant = meant or [one for one in strange if _is_short_form(one, name, free) and not near_names(one, free)]
-    if not declared:
-        meant = [one for one in meant if _is_typo(one, name)]  # any other may be a member that the server knows
+    # Where nothing is declared what was sent may be a member that the server knows, unless it is no other word.
+    typos = [one for one in meant if _is_typo(one, name)]
+    meant, is_guess = (typos or meant, not typos) if not declared else (meant, False)
     if len(meant) != 1:
         return None
     value, text = present[meant[0]], request.form or not parent.startswith("/body")
@@ -344,7 +360,9 @@ def misspelt(violation: SchemaViolation, request: Request) -> Proposal | None:
     if not is_one and not _takes(violation.schema, value, text=text):
         return None
     source = f"{parent}/{escape(meant[0])}"
-    return _moved(violation, request, source, violation.pointer, value, into_list=is_one)
+    renamed = _moved(violation, request, source, violation.pointer, value, is_guess=is_guess, into_list=is_one)
+    question = ask(violation, request, ASK_MISSING).suggestions if is_guess else []
+    return renamed and Proposal([*renamed.suggestions, *question])
 
 
 def in_one_form(violation: SchemaViolation, forms: Sequence[Schema], request: Request) -> Proposal | None:
