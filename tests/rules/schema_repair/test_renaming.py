@@ -303,22 +303,27 @@ def test_what_the_object_beside_it_declares_is_moved_and_never_left_out(beside: 
 
 
 @rows(
-    ("name", "rest"),
+    ("name", "rest", "place"),
     [
-        ("definitions", {"properties": {"u": {"$ref": "#/definitions/User"}}}),
-        ("a/b", {"u": "#/x/a~1b"}),
-        ("user", {"url": "https://example.com/${user}/x"}),
-        ("user", {"text": "Dear {{ user }},"}),
-        ("card", {"type": "card"}),
-        ("colour", {"required": ["colour"]}),
+        ("definitions", {"properties": {"u": {"$ref": "#/definitions/User"}}}, "/body/properties/u/$ref"),
+        ("a/b", {"u": "#/x/a~1b"}, "/body/u"),
+        ("user", {"url": "https://example.com/${user}/x"}, "/body/url"),
+        ("user", {"text": "Dear {{ user }},"}, "/body/text"),
+        ("card", {"type": "card"}, "/body/type"),
+        ("colour", {"required": ["colour"]}, "/body/required/0"),
     ],
 )
-def test_nothing_is_left_out_that_something_else_refers_to(name: str, rest: dict[str, Json]) -> None:
+def test_what_something_else_refers_to_is_asked_about_before_it_is_left_out(
+    name: str, rest: dict[str, Json], place: str
+) -> None:
     body = {name: {"x": 1}, **rest}
     violation = SchemaViolation(f"/body/{name.replace('/', '~1')}", "additionalProperties", {}, body[name])
     proposal = undeclared(violation, Request("POST", "/x", body=body), "1.")
     assert proposal is not None
-    assert all("patch" not in one for one in proposal.suggestions)
+    question, removal = proposal.suggestions
+    assert "patch" not in question
+    assert removal["safety"]["requires_confirmation"] is True
+    assert removal["safety"]["loses"] == [place]
     left = undeclared(violation, Request("POST", "/x", body={name: {"x": 1}, "note": f"no {name}s"}), "1.")
     assert left is not None and left.suggestions[0]["patch"][-1]["op"] == "remove"
 
@@ -418,3 +423,13 @@ def test_what_is_not_indented_goes_into_what_is_empty_before_it(body: Json, decl
     (one,) = unknown("requests", body, **declared)
     assert one["op"] == ("move" if is_moved else "remove")
     assert one["requires_confirmation"] is True
+
+
+def test_a_list_of_named_things_is_referred_to_by_their_names() -> None:
+    body: Json = {"volumes": [{"name": "data", "size": 1}], "mounts": [{"name": "data", "path": "/d"}]}
+    question, removal = unknown("volumes", body, mounts={"type": "array"})
+    assert question["op"] == "ask"
+    assert (removal["path"], removal["loses"]) == ("/body/volumes", ["/body/mounts/0/name"])
+    body["mounts"][0]["name"] = "other"
+    (removal,) = unknown("volumes", body, mounts={"type": "array"})
+    assert removal["op"] == "remove"

@@ -97,6 +97,7 @@ _JOINED: Final = re.compile(r" (?:,|&|and) (?:(?:and|the|number|of|length|size) 
 _EXCLUSIVE: Final = re.compile(
     r" (?:(?:only|exactly|at most|no more than|just) one of|mutually exclusive|incompatible with"
     r"|(?:but )?not both(?! be (?:empty|null|missing|blank|absent|unset|omitted|zero))"
+    r"|(?:can ?not|can t|must not|may not|should not) both be (?:used|set|specified|given|provided|present|sent)"
     r"|can ?(?:not|t) (?:specify|set|use|provide|combine|have|be|give|send|pass) both"
     r"|both .{1,80} (?:can ?not|can t|must not|may not) (?:be )?.{0,40}"
     r"(?:simultaneously|together|at (?:the same time|once))"
@@ -156,6 +157,8 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
         return reader.to_fit(moments) if moments else None
     if needed or exclusive:  # what is listed may be members
         sent = reader.sent()
+        before = [one for one in sent if exclusive and one.start < exclusive.start()]
+        sent = before if len(before) > 1 else sent  # "a and b cannot both be set for this model"
         if exclusive and len(sent) > 1:
             # "kind must be exactly one of name, id" is about values.
             is_about_values = exclusive[0].endswith(" one of ") and sent[0].start < exclusive.start()

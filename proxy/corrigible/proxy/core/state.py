@@ -15,6 +15,7 @@ from corrigible.adapters.formats.message.complaint import told_state
 from corrigible.adapters.formats.message.database import StoredConstraint, stored_constraint
 from corrigible.adapters.formats.message.sent_values import ABSENT
 from corrigible.adapters.openapi.related_reads import NamedResource, RelatedReads
+from corrigible.adapters.operation import Operations
 from corrigible.rules.pointer import MISSING, value_at
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.nearness import is_plural, is_same, letters
@@ -59,6 +60,10 @@ _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
 _EVENLY: Final[Mapping[str, Json]] = {"basis": "spec", "value": EVEN}
+
+
+NO_READS: Final = RelatedReads(Operations({}), bool)
+"""Of an API of which nothing is described: the answer alone shows the state."""
 
 
 @runtime_checkable

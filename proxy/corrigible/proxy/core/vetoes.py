@@ -32,7 +32,7 @@ from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.document import scalar_text
-from corrigible.schema.exchange import Json
+from corrigible.schema.exchange import Json, Protocol
 
 from .about_what import UNKNOWN_MEMBER, may_be_about_names
 from .api_profile import RefusalCase
@@ -146,12 +146,20 @@ def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
 
 def _is_made_text(edit: Edit) -> bool:
     made = [one for one in edit.changes if not one.is_move and isinstance(one.old, int | float)]
-    return any(isinstance(one.new, str) and not _asks_for_text(one, edit) for one in made)
+    made = [one for one in made if isinstance(one.new, str)]
+    # Where nothing is declared a text may be any word, and `true` is hardly one of them.
+    is_open = any(isinstance(one.old, bool) and not edit.refused.schema(one.place) for one in made)
+    return is_open or not all(_asks_for_text(one, edit) for one in made)
 
 
 def _asks_for_text(change: Change, edit: Edit) -> bool:
     """Whether the answer says that a value has to be a text, or of a number that this one is what is wrong."""
     error, refused = edit.error, edit.refused
+    if isinstance(change.old, bool) and not refused.schema(change.place):
+        return False  # a text where nobody declares one may be a word for yes of the API's own
+    is_of_call = refused.request.protocol is Protocol.GRPC
+    if is_of_call and isinstance(change.old, float) and change.old.is_integer():
+        return False  # protobuf has no other numbers in a Struct: `7` and `7.0` are two texts of one
     if error.pointer == change.place and (error.stated.get("type") == "string" or error.constraint == "type"):
         return True
     if not isinstance(change.old, bool) and {Evidence.NAMED, Evidence.QUOTED} <= edit.evidence:
@@ -166,7 +174,7 @@ def _lacks_a_unit(edit: Edit) -> bool:
     for one in edit.changes:
         if not one.is_move and is_scalar(one.old) and not isinstance(one.old, str) and isinstance(one.new, str):
             schema = edit.refused.schema(one.place)
-            if not _QUANTITIES.isdisjoint(words(_name(one.place))) and not {"format", "pattern"} & schema.keys():
+            if not _OF_A_FORM.isdisjoint(words(_name(one.place))) and not {"format", "pattern"} & schema.keys():
                 return True
     return False
 
@@ -195,6 +203,8 @@ def _is_no_element(change: Change, edit: Edit) -> bool:
         return isinstance(change.new, Mapping) and isinstance(known, Mapping) and change.new.keys().isdisjoint(known)
     if isinstance(change.new, list) and len(change.new) == 1 and change.new[0] is change.old:
         inner = schema.get("items")
+        if not schema and is_scalar(change.old):
+            return True  # nobody says what an element has to be
         known = inner.get("properties") if isinstance(inner, Mapping) else None
         return isinstance(change.old, Mapping) and isinstance(known, Mapping) and change.old.keys().isdisjoint(known)
     if isinstance(change.new, Mapping) and is_scalar(change.old) and change.old in change.new.values():
@@ -331,7 +341,7 @@ VETOES: Final = (
     Veto("restructured", "what holds a value changes, and only one source says so", _is_restructured, False),
     Veto("strange", "a value is put where what an API wants has other members", _is_strange_there, False),
     Veto("another left", "another value of the same kind stays as it is", _leaves_another, False),
-    Veto("unit", "a number becomes a text that has a unit, and nobody said which", _lacks_a_unit),
+    Veto("unit", "a number becomes a text that has a unit or is a date, and nobody said which", _lacks_a_unit),
     Veto("misfit", "another method or form would be sent what it does not take, or lack what it needs", _does_not_fit),
     Veto("another word", "a word of the path becomes one that is no spelling of it", _is_another_word),
     Veto("two changes", "a value is near in other letters and another case", _is_slip_in_another_case),
@@ -406,5 +416,8 @@ _URL_SAFE: Final = str.maketrans("-_", "+/")
 _LIKELY: Final = 0.2
 _FOR_ANOTHER: Final = re.compile(r"(?i)\b(?:for|when|if|with|where) (?:the )?['\"`]?([\w-]{1,60})['\"`]? ?(?:=|is\b)")
 _PARTS: Final = re.compile(r"[/:.]")
-_QUANTITIES: Final = word_set("duration timeout interval ttl delay period lifetime lease wait backoff retention")
-"""Words of names of amounts that a text has with a unit, such as `5m`."""
+_OF_A_FORM: Final = word_set(
+    "duration timeout interval ttl delay period lifetime lease wait backoff retention"
+    " date datetime timestamp time day since until deadline expiry"
+)
+"""Words of names of amounts and moments that a text has in a form of its own, such as `5m` or `2026-03-01`."""
