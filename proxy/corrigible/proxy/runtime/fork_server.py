@@ -300,13 +300,13 @@ def work(connection: socket.socket, served: Served) -> None:
     while (message := _received(connection)) is not None:
         match message:
             case (str(kind), name, arguments) if kind == NOTE:
-                with contextlib.suppress(Exception):
+                with contextlib.suppress(Exception):  # nobody waits for an answer, and the worker has others to serve
                     served[name](*arguments)
             case (str(kind), name, arguments, named) if kind == RUN:
                 try:
                     value = _done(served[name](*arguments, **named), connection, served)
                     data = pickle.dumps((DONE, value, _peak() - least), pickle.HIGHEST_PROTOCOL)
-                except Exception as problem:
+                except Exception as problem:  # whatever it is, the parent waits to hear of it
                     data = pickle.dumps((FAILED, f"{type(problem).__name__}: {problem}"))
                 _send(connection, data)
 
