@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.runtimes import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Running, Server
 from corrigible.proxy.build import MapFiles
 from corrigible.proxy.cli import main

@@ -11,8 +11,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
-from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.adapters.sandbox.server import Server, is_free
+from corrigible.adapters.sandbox.server import SandboxError, Server, is_free
 from corrigible.proxy.demo.client import Caller
 from corrigible.proxy.demo.page import BOLD, DIM, Page, ordered
 from corrigible.proxy.demo.scene import SCENES, Scene

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 from corrigible.adapters.demo.acme.sandbox import acme
-from corrigible.adapters.sandbox.error import SandboxError
+from corrigible.adapters.sandbox.server import SandboxError
 from corrigible.proxy.demo.servers import SANDBOXES, find_server
 
 from .options import Subparsers

@@ -9,7 +9,7 @@ from typing import Final
 
 from corrigible.adapters.apis.kubernetes.sandbox import TOKENS, authority, find_apiserver
 from corrigible.adapters.demo.recipe.tasks import task as recipe_task
-from corrigible.adapters.sandbox.nodejs import find_node
+from corrigible.adapters.sandbox.runtimes import find_node
 from corrigible.adapters.sandbox.server import Server
 from corrigible.schema.exchange import Request
 

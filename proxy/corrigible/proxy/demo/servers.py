@@ -11,7 +11,7 @@ from corrigible.adapters.apis.kubernetes.sandbox import SERVERS as KUBERNETES
 from corrigible.adapters.apis.stripe.sandbox import SERVERS as STRIPE
 from corrigible.adapters.demo.acme.sandbox import ACME
 from corrigible.adapters.described.sandboxes import BETTER_AUTH, KINTO
-from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.runtimes import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server
 
 

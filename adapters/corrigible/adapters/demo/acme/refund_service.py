@@ -21,8 +21,8 @@ from .account import (
     number,
 )
 from .policy import Facts, Policy, judge_evidence, judge_refund, line_total
-from .processor import Processor
 from .request import Refused, refuse
+from .service import Processor
 
 Document = dict[str, Any]
 Kept = TypeVar("Kept", Payment, Refund, Approval, Dispute)

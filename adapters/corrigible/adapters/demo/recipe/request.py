@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from corrigible.adapters.demo.body_place import field
+from corrigible.adapters.sandbox.asgi import field
 
 from .knowledge import knowledge
 from .quantity import LARGEST, SMALLEST, Amount, is_in_range

@@ -19,7 +19,7 @@ import orjson
 
 from corrigible.adapters.sandbox.asgi import LARGEST_BODY, Receive, Scope, Send, lifespan, read_body, respond
 
-from .operations import PATHS
+from .adapter import PATHS
 from .quantity import Amount, plain
 from .request import (
     MALFORMED,
