@@ -10,7 +10,8 @@ from urllib.parse import parse_qs
 
 import httpx
 
-from corrigible.adapters.demo.acme.service import Billing, Processor, billing
+from corrigible.adapters.demo.acme.refund_service import Processor
+from corrigible.adapters.demo.acme.service import Billing, billing
 from corrigible.schema.exchange import Json
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from corrigible.conformance.model.background import awaited, pause, repeated_beside
 from corrigible.conformance.model.outcome import NotApplicable, Outcome
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.conformance.reference.upstream import Listener, Pause, Received, Script, Upstream, answer
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec, running_subject

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from corrigible.conformance.model.outcome import Role, UsageError
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Answering, Upstream
 from corrigible.conformance.suite.config import SubjectConfig

@@ -13,9 +13,8 @@ from corrigible.rules.pointer import resolve, segments
 from corrigible.schema.carrier import CAUSE, SEAL
 from corrigible.schema.exchange import Json
 
-from .envelope import in_graphql, in_mcp
+from .envelope import detail, details_of, in_graphql, in_mcp
 from .json_splice import MEMBER, splice
-from .status_details import detail, details_of
 
 _MOST_WARNINGS = 3
 _LONGEST_LINE = 120

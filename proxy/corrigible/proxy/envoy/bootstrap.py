@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS
+from corrigible.proxy.http.api_routes import Rewritten
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.message_head import DIGESTS
-from corrigible.proxy.http.own_location import Rewritten
 
 from .clusters import (
     API_CLUSTER,

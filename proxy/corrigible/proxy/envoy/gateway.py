@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.limits import Timeouts
-from corrigible.proxy.http.api_routes import Upstream
-from corrigible.proxy.http.own_location import Rewritten
+from corrigible.proxy.http.api_routes import Rewritten, Upstream
 from corrigible.proxy.runtime.own_process import CONNECTIONS
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 

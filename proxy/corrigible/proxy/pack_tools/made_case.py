@@ -27,8 +27,7 @@ from corrigible.proxy.core.api_profile import ApiProfile, match_operation, parse
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.request_reader import read_request
-from corrigible.proxy.recording.exchange import Recorded
-from corrigible.proxy.recording.reader import Recording, decoded
+from corrigible.proxy.recording.reader import Recorded, Recording, decoded
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.language.rule import Rule

@@ -21,8 +21,7 @@ from corrigible.rules.lookup_headers import LookupHeaders, is_value, lookup_head
 from corrigible.rules.safety.loss import LookupResult
 from corrigible.schema.exchange import Json, Request
 
-from .guarded_patch import PatchError
-from .lookup_path import may_be_value
+from .guarded_patch import PatchError, may_be_value
 from .suggestion_builder import SuggestionBuilder, filled
 
 Evaluation = Generator[Lookup, LookupAnswer, "RuleResult | None"]

@@ -24,11 +24,12 @@ from corrigible.rules.functions.builtin import (
     is_base64,
     names,
     or_value,
+    quantity,
+    quantity_text,
     respell,
     unix,
 )
 from corrigible.rules.functions.edits import edits
-from corrigible.rules.functions.quantity import quantity, quantity_text
 from corrigible.rules.pointer import parameter_pointer
 from corrigible.rules.repair_functions import repair_functions
 from corrigible.rules.safety.nearness import nearest

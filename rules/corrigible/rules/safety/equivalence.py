@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
-from corrigible.rules.functions.quantity import quantity
+from corrigible.rules.functions.builtin import quantity
 from corrigible.schema.document import scalar_text
 from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json

@@ -22,7 +22,7 @@ from corrigible.conformance.checks.support.error_request import (
     send_for_answer,
 )
 from corrigible.conformance.checks.support.exchange import ASK
-from corrigible.conformance.model.paths import VECTORS
+from corrigible.conformance.model.yaml_file import VECTORS
 from corrigible.conformance.reference.upstream import Received, Script, answer
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, KeepAlive

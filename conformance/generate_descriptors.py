@@ -1,7 +1,7 @@
 """Write shop.binpb, the descriptors of shop.proto. Needs grpcio-tools.
 
-python -m corrigible.conformance.reference.generate_descriptors            write it
-python -m corrigible.conformance.reference.generate_descriptors --check    exit 1 if it is stale
+python conformance/generate_descriptors.py            write it
+python conformance/generate_descriptors.py --check    exit 1 if it is stale
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent / "corrigible/conformance/reference"
 OUT = HERE / "shop.binpb"
 
 
@@ -33,7 +33,7 @@ def main() -> int:
         return 0
     if OUT.exists() and OUT.read_bytes() == generate():
         return 0
-    command = "python -m corrigible.conformance.reference.generate_descriptors"
+    command = "python conformance/generate_descriptors.py"
     print(f"{OUT.name} is stale: run {command}", file=sys.stderr)
     return 1
 
