@@ -24,10 +24,9 @@ from corrigible.conformance.suite.record import Record
 from corrigible.conformance.suite.runner import Rules, choose, run
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcClient
-from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, RawConnection
 from corrigible.conformance.transport.http2 import Caller
 from corrigible.conformance.transport.process import ServerProcess, completed, free_port
-from corrigible.conformance.transport.raw_connection import RawConnection
 from corrigible.conformance.transport.stdio_program import StdioProgram
 from corrigible.conformance.validators.finding import Finding
 

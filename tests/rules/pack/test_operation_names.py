@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.language.mapping_model import OperationText
+from corrigible.rules.language.pack_model import OperationText
 from corrigible.rules.pack.cases import OperationNames, compile_operation
 from corrigible.schema.exchange import Request
 

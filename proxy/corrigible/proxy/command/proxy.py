@@ -25,10 +25,10 @@ from .options import (
     read_identity,
     read_key,
     read_trust,
+    settings_of,
     warn_of_plaintext,
 )
 from .plans import GrpcPlan, Resolved, RunningPlans, resolve
-from .settings import settings_of
 
 if TYPE_CHECKING:
     from corrigible.proxy.core.engine import Engine

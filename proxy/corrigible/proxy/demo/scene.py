@@ -1,20 +1,108 @@
-"""The scenes of `corrigible demo`: one call each that a real server rejects."""
+"""The scenes of `corrigible demo`: one call each that a real server rejects.
+
+What `corrigible demo` prints: requests and answers, each scene on one screen of 24 lines and 88 columns.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from corrigible.adapters.apis.kubernetes.sandbox import TOKENS, authority, find_apiserver
 from corrigible.adapters.demo.recipe.tasks import task as recipe_task
 from corrigible.adapters.sandbox.runtimes import find_node
 from corrigible.adapters.sandbox.server import Server
-from corrigible.schema.exchange import Request
+from corrigible.client.explanation import difference
+from corrigible.schema.exchange import Json, Request
 
-from .client import Caller
+from .client import Answer, Caller
 from .servers import RECIPE, SANDBOXES
+
+WIDTH: Final = 88
+BOLD, DIM = "\033[1m", "\033[2m"
+_RED, _GREEN, _PLAIN = "\033[31m", "\033[32m", "\033[0m"
+_INDENT: Final = "   "
+
+
+class Page:
+    """Plain text, with colours on a terminal. `full` shows all of every body, on as many lines as that needs."""
+
+    def __init__(self, out: TextIO, *, full: bool = False) -> None:
+        self._out = out
+        self._full = full
+        self._colours = out.isatty() and "NO_COLOR" not in os.environ
+
+    def line(self, text: str = "", colour: str = "") -> None:
+        painted = f"{colour}{text}{_PLAIN}" if colour and self._colours else text
+        print(painted, file=self._out, flush=True)
+
+    def wrapped(self, text: str, colour: str = "") -> None:
+        for line in textwrap.wrap(text, WIDTH):
+            self.line(line, colour)
+
+    def head(self, text: str) -> None:
+        self.line(f"=== {text} ".ljust(WIDTH, "="), BOLD)
+
+    def request(self, request: Request, *, most: int = 3) -> None:
+        """Print a request."""
+        self._block(f"{request.method} {request.path}", _members(request), most)
+
+    def change(self, before: Request, after: Request, *, most: int = 2) -> None:
+        """Print how a request differs from the one before."""
+        lines = difference(before, after, longest=WIDTH)
+        kept = lines if self._full or len(lines) <= most else [*lines[: most - 1], _rest(len(lines) - most + 1)]
+        self.line(f"{_INDENT}{after.method} {after.path}, changed:")
+        for line in kept:
+            self.line(textwrap.shorten(f"{_INDENT}  {line}".replace(" ", "\0"), WIDTH).replace("\0", " "), _GREEN)
+
+    def answer(self, answer: Answer, body: Json, *, most: int = 2) -> None:
+        """Print the status of an answer, and a part of its body."""
+        colour = _GREEN if answer.succeeded else _RED
+        self._block(f"{answer.status} {answer.reason}:", body, most, colour)
+
+    def _block(self, head: str, value: Json, most: int, colour: str = "") -> None:
+        if self._full:
+            self.line(f"{_INDENT}{head}", colour)
+            for text in json.dumps(value, ensure_ascii=False, indent=2).splitlines():
+                self.line(f"{_INDENT}  {text}")
+            return
+        first, *more = cut(f"{head} {json.dumps(value, ensure_ascii=False)}", most)
+        self.line(f"{_INDENT}{first}", colour)
+        for text in more:
+            self.line(f"{_INDENT}  {text}", DIM if text.startswith("...") else colour)
+
+
+def ordered(feedback: Mapping[str, Json]) -> Json:
+    """Return feedback with the members first that the retry is made of."""
+    wanted = ("action", "message", "suggestions", "patch", "placeholders", "applicability")
+    suggestions = [_sorted(one, wanted) for one in feedback.get("suggestions", ())]
+    return _sorted({**feedback, **({"suggestions": suggestions} if suggestions else {})}, wanted)
+
+
+def _sorted(value: Mapping[str, Json], first: tuple[str, ...]) -> dict[str, Json]:
+    return {name: value[name] for name in (*(one for one in first if one in value), *value)}
+
+
+def _members(request: Request) -> dict[str, Json]:
+    """Return the headers, the query and the body of a request."""
+    return {**{f"{name}:": value for name, value in request.headers.items()}, **request.query, **(request.body or {})}
+
+
+def _rest(count: int) -> str:
+    return f"... {count} more line{'s' * (count > 1)}"
+
+
+def cut(text: str, most: int) -> list[str]:
+    """Return a text on `most` lines; what does not fit is counted on the last one."""
+    room = WIDTH - len(_INDENT) - 2
+    wrapped = textwrap.wrap(text, room, break_on_hyphens=False)
+    return wrapped if len(wrapped) <= most else [*wrapped[: most - 1], _rest(len(wrapped) - most + 1)]
+
 
 _STRIPE: Final = {server.name: server for server in SANDBOXES["stripe"]}
 

@@ -1,6 +1,10 @@
 """Puts feedback into answers that are envelopes: in the errors of GraphQL, in JSON-RPC errors and tool results.
 
 None of them has room for members of ours beside their own, so that verbose mode adds nothing.
+
+Feedback in the JSON that gateways make of a gRPC status: one more of its `details`, with an `@type`.
+
+Source: google/rpc/status.proto; AIP-193 ("error": {"code", "message", "status", "details"}); grpc-gateway's errors.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS
 from corrigible.proxy.http.api_routes import Rewritten
-from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.message_head import DIGESTS
+from corrigible.proxy.http.messages import DOCUMENTS
 
 from .clusters import (
     API_CLUSTER,

@@ -2,6 +2,13 @@
 
 Knows: hosts, prefixes, the corrector of each API. Does not know: sockets, files. A prefix is the proxy's own: the API
 gets the path without it, and feedback names paths with it, as the caller sends them.
+
+References of an answer to the API's own address, as relative ones: a caller that follows them stays with the proxy.
+
+The proxy sends the API's own `Host` (as every reverse proxy does that is not told otherwise), so the API writes that
+address into its redirects. A caller that follows one leaves the proxy, and clients drop credentials on the way to
+another address: a call that works without the proxy would fail. A relative reference (RFC 9110 section 10.2.2) means
+the same place below the address that the caller used, whatever stands in between.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import orjson
 
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.embed.json_splice import MEMBER, splice
-from corrigible.rules.media_range import media_ranges
+from corrigible.rules.lookup_headers import media_ranges
 from corrigible.schema.exchange import Json
 
 from .messages import Headers

@@ -1,4 +1,9 @@
-"""From parameters to a guarded patch on the request document, and the guards every patch must keep."""
+"""From parameters to a guarded patch on the request document, and the guards every patch must keep.
+
+Paths that a rule computes: a value of somebody else stands for one segment of them, or for none.
+
+Ids come from look-ups and native text and are put into paths by concatenation (`'/v1/charges/' + charge.id`).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from corrigible.rules.budget import spend
-from corrigible.rules.functions.builtin import fresh_key
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation, fresh_key
 from corrigible.rules.pointer import MISSING, escape, is_among, parameters_at, resolve, segments, through_arrays
 from corrigible.schema.document import CREDENTIALS, is_path
 from corrigible.schema.exchange import Json, Request

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from corrigible.rules.budget import MOST_UNITS, UNITS_OF_VALUE, content_size
-from corrigible.rules.functions.edits import Operation, edits
+from corrigible.rules.functions.builtin import Operation, edits
 from corrigible.rules.language.evaluator import Values
 from corrigible.rules.language.expression import EvaluationError, Expression
 from corrigible.rules.language.rule import (

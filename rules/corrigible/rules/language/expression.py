@@ -16,6 +16,7 @@ from corrigible.rules.functions.builtin import (
     at,
     base64,
     base64_meant,
+    edits,
     find,
     flat,
     fresh_key,
@@ -29,7 +30,6 @@ from corrigible.rules.functions.builtin import (
     respell,
     unix,
 )
-from corrigible.rules.functions.edits import edits
 from corrigible.rules.pointer import parameter_pointer
 from corrigible.rules.repair_functions import repair_functions
 from corrigible.rules.safety.nearness import nearest

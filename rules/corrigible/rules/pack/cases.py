@@ -1,4 +1,7 @@
-"""Cases: the evidence beside a rule. Reading them, and comparing what was claimed with what was said."""
+"""Cases: the evidence beside a rule. Reading them, and comparing what was claimed with what was said.
+
+The operation that a request names in a header, in its body or in its query, as its pack says.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import orjson
 
 from corrigible.rules.errors import AuthoringError, Place, gather
 from corrigible.rules.language.file_model import checked
-from corrigible.rules.language.mapping_model import OperationText
+from corrigible.rules.language.pack_model import OperationText
 from corrigible.rules.language.rule_model import CaseText
 from corrigible.rules.language.yaml_source import Source, read_source
 from corrigible.rules.pointer import resolve

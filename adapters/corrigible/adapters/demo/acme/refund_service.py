@@ -1,4 +1,7 @@
-"""The effect of each operation, for one caller. Knows: the policy, accounts, the processor. Does not know: HTTP."""
+"""The effect of each operation, for one caller. Knows: the policy, accounts, the processor. Does not know: HTTP.
+
+The money: charges and refunds at a Stripe-compatible server.
+"""
 
 from __future__ import annotations
 

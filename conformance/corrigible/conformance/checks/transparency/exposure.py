@@ -34,8 +34,7 @@ from corrigible.conformance.checks.support.known_error import (
 )
 from corrigible.conformance.reference.upstream import Answering, Received, Script, answer
 from corrigible.conformance.suite.subject import Check, Pair, Subject
-from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest
-from corrigible.conformance.transport.raw_connection import RawConnection
+from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest, RawConnection
 from corrigible.conformance.validators.finding import Finding
 from corrigible.schema.exchange import Json
 

@@ -12,7 +12,13 @@ from types import MappingProxyType
 from typing import Final
 
 from corrigible.conformance.lift.agents.protocol import Agent
-from corrigible.conformance.lift.agents.scripted.baseline import Enumerator, MessageRegex, Oscillator, Stubborn
+from corrigible.conformance.lift.agents.scripted.baseline import (
+    Enumerator,
+    Gullible,
+    MessageRegex,
+    Oscillator,
+    Stubborn,
+)
 from corrigible.conformance.lift.agents.scripted.follower import (
     Informed,
     LiteralMerge,
@@ -20,7 +26,6 @@ from corrigible.conformance.lift.agents.scripted.follower import (
     NoisyLiteral,
     PatchExecutor,
 )
-from corrigible.conformance.lift.agents.scripted.gullible import Gullible
 from corrigible.conformance.lift.plan import SCRIPTED as ALL_SCRIPTED
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
