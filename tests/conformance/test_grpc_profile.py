@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,6 @@ from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.grpc import GrpcCall
 from corrigible.proxy.cli import main
 
-ROOT = Path(__file__).parents[2]
 WITHOUT_GRPC = """
 import sys
 sys.modules["grpc"] = None
@@ -37,11 +35,6 @@ for check in CHECKS:
 
 def test_without_grpcio_the_checks_are_there_and_say_what_they_need() -> None:
     subprocess.run([sys.executable, "-c", WITHOUT_GRPC], check=True)
-
-
-def test_the_descriptors_are_fresh() -> None:
-    command = [sys.executable, str(ROOT / "conformance/generate_descriptors.py"), "--check"]
-    subprocess.run(command, check=True)
 
 
 def test_the_pack_of_the_shop_passes_its_cases(capsys: pytest.CaptureFixture[str]) -> None:

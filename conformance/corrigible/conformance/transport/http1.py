@@ -1,17 +1,14 @@
-"""Encodes and decodes Content-Encoding.
+"""HTTP/1.1 as the suite speaks it: requests, answers with their codings, and the command line that sends one again.
 
 Connections that end with the check that opened them, and one that sends exactly the given bytes.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 import shlex
 import socket
 import time
-import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +20,7 @@ import h11
 
 from corrigible.conformance.model.background import go_on, hold
 from corrigible.schema.carrier import find
+from corrigible.schema.content_encoding import coding
 from corrigible.schema.exchange import Json, Request
 
 Socket = TypeVar("Socket", bound=socket.socket)
@@ -375,64 +373,25 @@ def _nested(pairs: list[tuple[str, str]]) -> dict[str, Json]:
 OFFERED: Final = "gzip, deflate, br, zstd"
 
 
-def decoded(body: bytes, coding: str | None) -> bytes:
+_MOST_DECODED: Final = 1 << 28
+
+
+def decoded(body: bytes, codings: str | None) -> bytes:
     """Return what a body says. Raises ValueError where it is broken, or coded as nobody knows or has installed."""
-    for coding_name in reversed([part.strip().lower() for part in (coding or "").split(",")]):
-        match coding_name:
-            case "" | "identity":
-                pass
-            case "gzip" | "x-gzip":
-                body = _inflated(body, 31)
-            case "deflate":
-                body = _inflated(body, 15)
-            case "br" | "zstd":
-                body = _optional(body, coding_name)
-            case _:
-                raise ValueError(f"nobody knows the coding {coding_name}")
+    for name in reversed([part for part in (codings or "").split(",") if part.strip()]):
+        if (scheme := coding(name)) is None:
+            raise ValueError(f"nobody knows the coding {name.strip()}, or its package is not installed")
+        body = scheme.decode(body, _MOST_DECODED)
     return body
 
 
-def readable(coding: str) -> bool:
+def readable(name: str) -> bool:
     """Whether `decoded` knows a coding here: two of them need a package."""
-    names = {"br": "brotli", "zstd": "zstandard"}
-    return importlib.util.find_spec(names[coding]) is not None if coding in names else True
+    return coding(name) is not None
 
 
-def encoded(body: bytes, coding: str) -> bytes:
+def encoded(body: bytes, name: str) -> bytes:
     """Return a body in one of the codings that are readable here."""
-    match coding:
-        case "gzip" | "deflate":
-            stream = zlib.compressobj(wbits=31 if coding == "gzip" else 15)
-            return stream.compress(body) + stream.flush()
-        case "br":
-            compressed: bytes = importlib.import_module("brotli").compress(body)
-        case "zstd":
-            compressed = importlib.import_module("zstandard").compress(body)
-        case _:
-            raise ValueError(f"nobody knows the coding {coding}")
-    return compressed
-
-
-def _inflated(body: bytes, wbits: int) -> bytes:
-    stream = zlib.decompressobj(wbits)
-    try:
-        out = stream.decompress(body)
-    except zlib.error as problem:
-        raise ValueError(str(problem)) from None
-    if not stream.eof or stream.unused_data:
-        raise ValueError("it is not one whole stream")
-    return out
-
-
-def _optional(body: bytes, coding: str) -> bytes:
-    try:
-        if coding == "br":
-            out: bytes = importlib.import_module("brotli").decompress(body)
-        else:
-            with importlib.import_module("zstandard").ZstdDecompressor().stream_reader(body) as reader:
-                out = reader.read()
-        return out
-    except ImportError:
-        raise ValueError(f"the coding {coding} needs a package that is not installed") from None
-    except Exception as problem:  # each of the two packages has an error of its own
-        raise ValueError(str(problem)) from None
+    if (scheme := coding(name)) is None:
+        raise ValueError(f"nobody knows the coding {name}")
+    return scheme.encode(body)
