@@ -224,7 +224,8 @@ def proxy_at(
 ) -> Iterator[Proxy]:
     from corrigible.proxy.access_log.entry import AccessLog
     from corrigible.proxy.access_log.recorder import Recorder
-    from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes, OwnLocation, Rewritten
+    from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
+    from corrigible.proxy.http.own_location import OwnLocation, Rewritten
     from corrigible.proxy.mitm import http_layer as mitm_http
     from corrigible.proxy.mitm import server as mitm
     from corrigible.proxy.mitm.server import Settings, serve

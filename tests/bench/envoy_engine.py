@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 from corrigible.proxy.envoy import envoy_path
 from corrigible.proxy.envoy.bootstrap import connection_manager, listener
-from corrigible.proxy.envoy.clusters import clusters
-from corrigible.proxy.envoy.gateway import Gateway
+from corrigible.proxy.envoy.gateway import Gateway, clusters
 from corrigible.proxy.http.api_routes import Upstream as At
 
 from .storm import Upstream as StormUpstream

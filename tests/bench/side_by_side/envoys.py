@@ -9,8 +9,7 @@ from typing import Any
 from corrigible.adapters.sandbox.certificate import Files
 from corrigible.proxy.envoy import envoy_path
 from corrigible.proxy.envoy.bootstrap import connection_manager, listener
-from corrigible.proxy.envoy.clusters import clusters
-from corrigible.proxy.envoy.gateway import Gateway
+from corrigible.proxy.envoy.gateway import Gateway, clusters
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.tls_files import Identity
 

@@ -141,7 +141,7 @@ def test_a_line_begins_where_a_line_ended_however_much_of_the_last_one_was_writt
         return real(descriptor, data[:most])
 
     with monkeypatch.context() as patch:
-        patch.setattr("corrigible.proxy.access_log.recorder.os.write", write)
+        patch.setattr("corrigible.proxy.access_log.entry.os.write", write)
         for number in range(1, 5):
             file.write(b'{"id":%d}\n' % number)
         while left:

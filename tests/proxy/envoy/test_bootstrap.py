@@ -19,7 +19,8 @@ from corrigible.proxy.cli import main
 from corrigible.proxy.envoy import envoy_path
 from corrigible.proxy.envoy.bootstrap import bootstrap, literal
 from corrigible.proxy.envoy.gateway import Gateway, RefusingOperation, lua_pattern, media_types, refusing_operations
-from corrigible.proxy.http.api_routes import Rewritten, Upstream
+from corrigible.proxy.http.api_routes import Upstream
+from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.tls_files import Identity, Trust
 
 PLAIN = Gateway("127.0.0.1", 0, Upstream("http", "127.0.0.1", 80), ["unix:/tmp/a.sock", "corrector:9090"])

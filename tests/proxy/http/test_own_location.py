@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.http.api_routes import OwnLocation, Rewritten
+from corrigible.proxy.http.own_location import OwnLocation, Rewritten
 from tests._support.rows import rows
 
 UP = "http://api.test:8000"

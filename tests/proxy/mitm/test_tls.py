@@ -23,7 +23,8 @@ from h2.events import RequestReceived  # type: ignore[import-untyped]
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.cli import main
-from corrigible.proxy.http.api_routes import ApiRoute, OwnLocation, Rewritten, Upstream
+from corrigible.proxy.http.api_routes import ApiRoute, Upstream
+from corrigible.proxy.http.own_location import OwnLocation, Rewritten
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
 from tests._support.command import start
 from tests._support.wire import received

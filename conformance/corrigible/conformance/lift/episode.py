@@ -15,8 +15,7 @@ from typing import Final
 from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Ending, Response, Send, Stop, is_read
 from corrigible.conformance.lift.arms import Arm, Feedback, apply_arm
 from corrigible.conformance.lift.ending import Asked
-from corrigible.conformance.lift.environment import Environment, Normalizer, RunningEnvironment
-from corrigible.conformance.lift.http_client import Unreachable
+from corrigible.conformance.lift.environment import Environment, Normalizer, RunningEnvironment, Unreachable
 from corrigible.conformance.lift.log import UNOBTAINABLE, Episode, Reflection, Spent, Turn
 from corrigible.conformance.lift.plan import Start
 from corrigible.conformance.lift.score import (

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.api_routes import Rewritten
+from corrigible.proxy.http.own_location import Rewritten
 from corrigible.rules.language.file_model import checked
 from corrigible.rules.language.yaml_source import Source, read_source
 from corrigible.rules.pack.load import built_in

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.api_routes import Rewritten
+from corrigible.proxy.http.own_location import Rewritten
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.extra import install_line
 

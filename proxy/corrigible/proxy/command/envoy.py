@@ -13,7 +13,8 @@ from corrigible.proxy.core.limits import Timeouts
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.envoy.bootstrap import bootstrap, envoy_gateway, istio
 from corrigible.proxy.envoy.gateway import Gateway, is_asking_for_target, media_types, refusing_operations
-from corrigible.proxy.http.api_routes import Rewritten, Upstream
+from corrigible.proxy.http.api_routes import Upstream
+from corrigible.proxy.http.own_location import Rewritten
 from corrigible.rules.errors import CorrigibleError
 
 from .envoy_engine import GRACE

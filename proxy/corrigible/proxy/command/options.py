@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from corrigible.proxy.core.limits import Limits, Timeouts
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.api_routes import Rewritten
+from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
 

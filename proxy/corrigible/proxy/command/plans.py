@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from corrigible.proxy.core.limits import Limits, Timeouts
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.api_routes import OwnLocation, Rewritten
+from corrigible.proxy.http.own_location import OwnLocation, Rewritten
 from corrigible.proxy.tls_files import Trust
 
 from .options import (

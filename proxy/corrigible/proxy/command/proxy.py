@@ -99,7 +99,7 @@ def _run_http(
     from corrigible.proxy.admin.reload import Reloader, reload_all
     from corrigible.proxy.build import build_dispatcher, build_loops
     from corrigible.proxy.http.api_routes import ApiRoutes
-    from corrigible.proxy.runtime.own_process import keep_what_exists
+    from corrigible.proxy.runtime.fork_server import keep_what_exists
 
     from . import spec_option, supervision
 

@@ -11,7 +11,7 @@ from types import FrameType
 
 from corrigible.adapters.demo.acme.sandbox import acme
 from corrigible.adapters.sandbox.server import SandboxError
-from corrigible.proxy.demo.servers import SANDBOXES, find_server
+from corrigible.proxy.demo.scene import SANDBOXES, find_server
 
 from .options import Subparsers
 

@@ -1,27 +1,146 @@
 """The scenes of `corrigible demo`: one call each that a real server rejects.
 
 What `corrigible demo` prints: requests and answers, each scene on one screen of 24 lines and 88 columns.
+
+Send request documents to a server the way a client of its API would.
+
+The local servers: those of other projects, our own examples, and the proxy itself.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import ssl
+import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import Final, TextIO
+from urllib.parse import urlencode
 
+import httpx
+
+from corrigible.adapters.apis.etcd.sandbox import SERVERS as ETCD
+from corrigible.adapters.apis.github.sandbox import SERVERS as GITHUB
+from corrigible.adapters.apis.kubernetes.sandbox import SERVERS as KUBERNETES
 from corrigible.adapters.apis.kubernetes.sandbox import TOKENS, authority, find_apiserver
+from corrigible.adapters.apis.stripe.sandbox import SERVERS as STRIPE
+from corrigible.adapters.demo.acme.sandbox import ACME
 from corrigible.adapters.demo.recipe.tasks import task as recipe_task
-from corrigible.adapters.sandbox.runtimes import find_node
-from corrigible.adapters.sandbox.server import Server
+from corrigible.adapters.described.sandboxes import BETTER_AUTH, KINTO
+from corrigible.adapters.sandbox.runtimes import find_node, python_arguments
+from corrigible.adapters.sandbox.server import HOST, Command, Server
 from corrigible.client.explanation import difference
+from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
 
-from .client import Answer, Caller
-from .servers import RECIPE, SANDBOXES
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    reason: str
+    body: Json
+    """Decoded JSON, else text."""
+
+    @property
+    def feedback(self) -> Mapping[str, Json] | None:
+        """The `recovery_feedback` of this answer."""
+        feedback = self.body.get("recovery_feedback") if isinstance(self.body, dict) else None
+        return feedback if isinstance(feedback, dict) else None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the call succeeded: 2xx, and no `success: false` in the body."""
+        failed = isinstance(self.body, dict) and self.body.get("success") is False
+        return 200 <= self.status < 300 and not failed
+
+
+class Caller:
+    """A client of one server. `headers` (credentials) go with every call and never enter a request document."""
+
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None, *, authority: Path | None = None) -> None:
+        self._headers = dict(headers or {})
+        trust = ssl.create_default_context(cafile=authority) if authority is not None else True
+        self._client = httpx.Client(base_url=url, timeout=30.0, verify=trust, trust_env=False)  # no proxy on loopback
+
+    def __enter__(self) -> Caller:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def send(self, request: Request) -> Answer:
+        """Send one request and read its answer."""
+        headers = {**self._headers, **request.headers}
+        headers.pop("content-type", None)  # set below, from the kind of body
+        content: bytes | None = None
+        if request.body is not None and request.form:
+            content = urlencode(list(form_pairs(request.body))).encode()
+            headers["content-type"] = "application/x-www-form-urlencoded"
+        elif request.body is not None:
+            content = json.dumps(request.body).encode()
+            headers["content-type"] = "application/json"
+        target = request.path + (f"?{urlencode(list(query_pairs(request.query)))}" if request.query else "")
+        answer = self._client.request(request.method, target, content=content, headers=headers)
+        try:
+            body = answer.json()
+        except ValueError:
+            body = answer.text
+        return Answer(answer.status_code, answer.reason_phrase, body)
+
+
+def _recipe_command(port: int) -> Command:
+    code = f"import sys; from corrigible.proxy.demo.recipe_service import serve; serve('{HOST}', int(sys.argv[1]))"
+    return Command(python_arguments(code, str(port)))
+
+
+RECIPE = Server(
+    name="recipe",
+    title="recipe service",
+    deviation="is this project's own example and stands for no other API",
+    command=_recipe_command,
+)
+SANDBOXES = {
+    "stripe": STRIPE,
+    "github": GITHUB,
+    "kubernetes": KUBERNETES,
+    "etcd": ETCD,
+    "recipe": (RECIPE,),
+    "acme": (ACME,),
+    "kinto": (KINTO,),
+    "better-auth": (BETTER_AUTH,),
+}
+"""API -> the servers that behave like it, the default first."""
+
+
+def find_server(api: str, name: str | None = None) -> Server | None:
+    """Return the named server of an API, or its default; None where there is no such server."""
+    servers = SANDBOXES[api]
+    return servers[0] if name is None else next((server for server in servers if server.name == name), None)
+
+
+def proxy_for(upstream: str, *packs: str, mode: str = "reflective", options: Sequence[str] = ()) -> Server:
+    """Describe `corrigible proxy` in front of this upstream, with these additional options."""
+    scheme = "https" if "--tls-cert" in options else "http"
+
+    def command(port: int) -> Command:
+        code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
+        arguments = ["--upstream", upstream, "--listen", f"{HOST}:{port}", "--mode", mode, *options]
+        for pack in packs:
+            arguments += ["--pack", pack]
+        return Command(python_arguments(code, "proxy", *arguments, executable=sys.executable))
+
+    return Server(
+        name="proxy", title="corrigible proxy", deviation="adds recovery_feedback", command=command, scheme=scheme
+    )
+
 
 WIDTH: Final = 88
 BOLD, DIM = "\033[1m", "\033[2m"

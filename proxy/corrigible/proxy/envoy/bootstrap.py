@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS
-from corrigible.proxy.http.api_routes import Rewritten
 from corrigible.proxy.http.message_head import DIGESTS
 from corrigible.proxy.http.messages import DOCUMENTS
+from corrigible.proxy.http.own_location import Rewritten
 
-from .clusters import (
+from .gateway import (
     API_CLUSTER,
     API_HTTP1,
     BODY_IDLES,
@@ -30,6 +30,7 @@ from .clusters import (
     PROBE_AFTER,
     PROBE_EVERY,
     PROBES,
+    Gateway,
     certificate,
     clusters,
     corrector_clusters,
@@ -41,7 +42,6 @@ from .clusters import (
     socket,
     transport_socket,
 )
-from .gateway import Gateway
 from .log_line import COUNT, FORMAT, MILLISECONDS, PASSED_CLASSES, REQUEST_LATE
 
 Json = dict[str, Any]

@@ -42,7 +42,7 @@ from corrigible.proxy.core.limits import Limits, Timeouts
 from corrigible.proxy.http.api_routes import ApiRoutes
 from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.runtime.dispatcher import Dispatcher
-from corrigible.proxy.runtime.own_process import keep_what_exists, raise_limit
+from corrigible.proxy.runtime.fork_server import keep_what_exists, raise_limit
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
 from .addon import CorrectionAddon
