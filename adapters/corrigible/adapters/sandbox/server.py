@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final
 
 from corrigible.rules.errors import CorrigibleError
@@ -86,9 +85,7 @@ class Running:
     def __enter__(self) -> Running:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def wait_until_listening(self, seconds: float, is_ready: Callable[[int], bool] | None = None) -> None:

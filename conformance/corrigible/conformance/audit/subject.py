@@ -44,7 +44,7 @@ from urllib.parse import parse_qsl, urlsplit
 import jsonpointer
 import yaml
 
-from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.outcome import UsageError, usable
 from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.transport.process import completed
 from corrigible.schema.carrier import find
@@ -507,10 +507,8 @@ class _CapturedRequest:
 
 def capture_file(path: Path) -> AuditSubject:
     """Read a file of recorded exchanges. Raises UsageError where it is none."""
-    try:
+    with usable(path):
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
     requests: dict[str, _CapturedRequest] = {}
     count = 0
     try:

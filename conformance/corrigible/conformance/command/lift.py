@@ -27,7 +27,7 @@ from corrigible.conformance.lift.resolved_plan import resolve_plan, task_files
 from corrigible.conformance.lift.run import RunProgress, progress, run
 from corrigible.conformance.lift.serve import EpisodeService, ExternalAgent, Server
 from corrigible.conformance.lift.task import TASKS, Task, TaskError
-from corrigible.conformance.model.outcome import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
 from corrigible.schema.exchange import Json
 from corrigible.schema.extra import install_line
 
@@ -170,11 +170,9 @@ def dry_run(plan: Plan, args: argparse.Namespace) -> int:
     print("\n".join(rendered(plan, measured)))
     path: Path | None = args.tokens
     if path is not None:
-        try:
+        with usable(path):
             lines = (MEASURED.dump_json([one])[1:-1].decode() for one in measured)
             path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
-        except OSError as problem:
-            raise UsageError(f"{path}: {problem.strerror}") from None
     return 0
 
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import TracebackType
 from typing import Any, Final
 
 import grpc
@@ -154,9 +153,7 @@ class GrpcClient:
     def __enter__(self) -> GrpcClient:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._channel.close()
 
     def reachable(self, timeout: float) -> bool:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -72,9 +71,7 @@ class RawConnection:
     def __enter__(self) -> RawConnection:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._socket is not None:
             self._socket.close()
 

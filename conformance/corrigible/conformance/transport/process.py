@@ -18,7 +18,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final
 
 from corrigible.conformance.model.background import go_on, hold, pause
@@ -149,9 +148,7 @@ class ServerProcess:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def ended(self) -> str | None:

@@ -17,7 +17,6 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Final, TextIO
 from urllib.parse import urlencode
 
@@ -71,9 +70,7 @@ class Caller:
     def __enter__(self) -> Caller:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._client.close()
 
     def send(self, request: Request) -> Answer:
