@@ -148,7 +148,7 @@ class _Tools:
             found.setdefault((name, "path"), _PLAIN)
         arguments = {BODY}
         for (name, place), parameter in found.items():
-            argument = _plain(name)[:_LONGEST_ARGUMENT] or place
+            argument = " ".join(without_unseen(" ".join(name.split())).split())[:_LONGEST_ARGUMENT] or place
             number = 1
             while argument in arguments:
                 argument = f"{place}_{name}" if number == 1 and _is_readable(name) else f"{place}_{number}"
@@ -324,10 +324,6 @@ class _Schemas:
             named = ((name, one) for name, one in inner.items() if _is_readable(str(name)))
             return {name: self._copied(one, used, depth + 1) for name, one in islice(named, _MOST_PROPERTIES)}
         return _text(inner) if isinstance(inner, str) else self._copied(inner, used, depth)
-
-
-def _plain(name: str) -> str:
-    return " ".join(without_unseen(" ".join(name.split())).split())
 
 
 def _is_readable(name: str) -> bool:

@@ -204,7 +204,7 @@ def is_for_the_caller(pointer: str, value: Json, request: Request, *, is_only: b
     own = frozenset(words(name))
     if part == "headers" and _NEGOTIATING.fullmatch(name):
         return False
-    if not own.isdisjoint(_CONSENT) and not _is_media_type(value):
+    if not own.isdisjoint(_CONSENT) and not (isinstance(value, str) and "/" in value):
         return True
     if request.method in READS:
         return False
@@ -219,10 +219,6 @@ def is_for_the_caller(pointer: str, value: Json, request: Request, *, is_only: b
     if not own.isdisjoint(_TO_WHOM | _PRICED) or pays(request) or not called.isdisjoint(_GRANTING):
         return True
     return not called.isdisjoint(_BUYING) and not own.isdisjoint(_HOW_MUCH)
-
-
-def _is_media_type(value: Json) -> bool:
-    return isinstance(value, str) and "/" in value
 
 
 _OF_THE_BODY: Final = frozenset({"content-type", "content-encoding", "content-language"})

@@ -132,7 +132,7 @@ def read(folder: Path) -> Log | None:
         return None
     except (OSError, ValueError) as problem:
         raise UsageError(f"{path}: {problem}") from None
-    lines = _whole_lines(text)
+    lines = text.split("\n")[:-1]
     samples: list[Sample] = []
     try:
         manifest = Manifest.model_validate_json(lines[0]) if lines else None
@@ -143,10 +143,6 @@ def read(folder: Path) -> Log | None:
         number = 1 if problem.title == Manifest.__name__ else len(samples) + 2
         raise UsageError(f"{path}:{number}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     return Log(manifest, tuple(samples)) if manifest is not None else None
-
-
-def _whole_lines(text: str) -> list[str]:
-    return text.split("\n")[:-1]  # not splitlines: a model may write other characters that end lines
 
 
 def begin(folder: Path, manifest: Manifest) -> tuple[Sample, ...]:
