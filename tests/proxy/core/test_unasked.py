@@ -143,6 +143,14 @@ def _is_only_flagged(suggestion: Suggestion) -> bool:
     return suggestion.safety is None or not suggestion.safety.requires_confirmation
 
 
+@pytest.mark.parametrize(("value", "text"), [(5, "5"), (True, None)])
+def test_a_truth_value_is_made_a_text_only_where_one_is_declared(value: Json, text: str | None) -> None:
+    """The word for yes may be one of the API's own, such as `open`."""
+    answer = {"errors": [{"field": "comments", "message": "must be of type string"}]}
+    sent = sent_unasked(build_engine(()), "/posts", {"comments": value}, answer)
+    assert sent == (None if text is None else {"comments": text})
+
+
 @rows(("path", "body", "answer", "after"), KINDS)
 def test_kinds(engine: Engine, path: str, body: Any, answer: Json, after: Any) -> None:
     assert sent_unasked(engine, path, body, answer) == after

@@ -127,6 +127,8 @@ def _is_made_text(edit: Edit) -> bool:
 def _asks_for_text(change: Change, edit: Edit) -> bool:
     """Whether the answer says that a value has to be a text, or of a number that this one is what is wrong."""
     error, refused = edit.error, edit.refused
+    if isinstance(change.old, bool) and not refused.schema(change.place):
+        return False  # a text where nobody declares one may be a word for yes of the API's own
     if error.pointer == change.place and (error.stated.get("type") == "string" or error.constraint == "type"):
         return True
     if not isinstance(change.old, bool) and {Evidence.NAMED, Evidence.QUOTED} <= edit.evidence:

@@ -15,7 +15,7 @@ from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, 
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.equivalence import is_short_value
 from corrigible.rules.safety.nearness import LONGEST, distance, is_slip
-from corrigible.rules.safety.spelling import Spelling, may_be_other_word
+from corrigible.rules.safety.spelling import TIME_LOST, Spelling, may_be_other_word
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -166,7 +166,8 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
     beside, may_be_plain = _encoded_beside(violation, request)
     ops += beside
     because = f": {spelled.assumption}" if spelled.assumption else ""
-    asks = may_be_plain or violation.schema.get(ONLY_TOLD) is True or spelled.assumption in (JOINED, ANOTHER, OF_A_KIND)
+    asks = may_be_plain or violation.schema.get(ONLY_TOLD) is True
+    asks = asks or any(one in spelled.assumption for one in (JOINED, ANOTHER, OF_A_KIND, TIME_LOST))
     asks = asks or (violation.keyword in _GUESSED and is_decisive_guess(ops, request))
     asks = asks or _is_guessed(violation, request, spelled)
     return edit(
