@@ -248,6 +248,11 @@ def _endpoints(name: str, address: Json) -> Json:
     return {"cluster_name": name, "endpoints": [{"lb_endpoints": [{"endpoint": {"address": address}}]}]}
 
 
+def typed(name: str, kind: str, **config: Any) -> Json:
+    """Return an extension of Envoy, by its name and the type of its configuration."""
+    return {"name": name, "typed_config": {"@type": f"{_API}.{kind}", **config}}
+
+
 def seconds(number: float) -> str:
     return f"{number:g}s"
 
@@ -258,15 +263,16 @@ def socket(host: str, port: int) -> Json:
 
 def http1() -> Json:
     """Return what keeps heads as they are spelled, and trailers."""
-    keeping = {
-        "@type": f"{_API}.http.header_formatters.preserve_case.v3.PreserveCaseFormatterConfig",
-        "forward_reason_phrase": True,
-        "formatter_type_on_envoy_headers": "PROPER_CASE",
-    }
+    keeping = typed(
+        "preserve_case",
+        "http.header_formatters.preserve_case.v3.PreserveCaseFormatterConfig",
+        forward_reason_phrase=True,
+        formatter_type_on_envoy_headers="PROPER_CASE",
+    )
     return {
         "enable_trailers": True,
         "allow_custom_methods": True,
-        "header_key_format": {"stateful_formatter": {"name": "preserve_case", "typed_config": keeping}},
+        "header_key_format": {"stateful_formatter": keeping},
     }
 
 
@@ -287,13 +293,7 @@ def transport_socket(kind: str, context: Mapping[str, Any]) -> Json:
         for name, value in context.items()
         if name in ("alpn_protocols", "tls_certificates", "validation_context")
     }
-    return {
-        "name": "envoy.transport_sockets.tls",
-        "typed_config": {
-            "@type": f"{_API}.transport_sockets.tls.v3.{kind}",
-            "common_tls_context": common,
-        },
-    }
+    return typed("envoy.transport_sockets.tls", f"transport_sockets.tls.v3.{kind}", common_tls_context=common)
 
 
 def _upstream_tls(trust: Trust) -> Json:
