@@ -75,7 +75,7 @@ def plain(http: int, tls: int, files: Files, upstream: int) -> Json:
     ]
     listeners = []
     for gateway in gateways:
-        manager = connection_manager(gateway)
+        manager = connection_manager(gateway)["typed_config"]
         for name in ("early_header_mutation_extensions", "access_log", "local_reply_config"):
             del manager[name]
         route = {"match": {"prefix": "/"}, "route": {"cluster": "api", "timeout": "0s"}}
