@@ -25,6 +25,14 @@ from types import ModuleType
 from typing import Any, Literal
 
 import mitmproxy
+
+if "mitmproxy.addons" not in sys.modules:
+    # The package's own __init__ imports all 34 addons, with flask, ldap3 and passlib: 16 MB, half a second. We need
+    # five of its modules, so the package is replaced by one that only finds them.
+    _addons = ModuleType("mitmproxy.addons")
+    _addons.__path__ = [str(Path(mitmproxy.__path__[0]) / "addons")]
+    sys.modules["mitmproxy.addons"] = _addons
+
 from mitmproxy import options
 from mitmproxy.addonmanager import traverse
 from mitmproxy.addons import block, core, next_layer, proxyserver
@@ -123,14 +131,6 @@ def _choose_protocol(connection: SSL.Connection, offers: list[bytes]) -> Any:
         return upstream
     protocols = HTTP_ALPNS if secure and upstream is None else HTTP1_ALPNS
     return next((protocol for protocol in protocols if protocol in offers), SSL.NO_OVERLAPPING_PROTOCOLS)
-
-
-if "mitmproxy.addons" not in sys.modules:
-    # The package's own __init__ imports all 34 addons, with flask, ldap3 and passlib: 16 MB, half a second. We need
-    # five of its modules, so the package is replaced by one that only finds them.
-    _addons = ModuleType("mitmproxy.addons")
-    _addons.__path__ = [str(Path(mitmproxy.__path__[0]) / "addons")]
-    sys.modules["mitmproxy.addons"] = _addons
 
 
 EngineMode = Literal["reverse", "regular", "transparent"]
