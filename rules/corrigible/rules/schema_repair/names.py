@@ -25,7 +25,7 @@ from corrigible.rules.safety.nearness import (
     letters,
     nearest,
 )
-from corrigible.rules.safety.other_word import may_be_other_word
+from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
