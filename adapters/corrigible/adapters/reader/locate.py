@@ -406,7 +406,6 @@ _TELLING: Final = frozenset(
         "is the field that is missing, absent",
         "the last segment is there",
         "nothing else was sent to what is not there",
-        "the status is about the method",
     }
 )
 _QUOTED_ALONE: Final = frozenset({"value in quotes", "value alone"})
