@@ -80,6 +80,8 @@ class Locator:
         request = self._exchange.request
         may_lack = not self._is_described and self._exchange.status in _LACKING
         told = [*told_pointers(error, request), *(missed_pointers(error, request) if may_lack else ())]
+        if self._declares_members:
+            told = told[:1]  # a name that a sentence misses, and nothing declares, is of no object that is described
         if not self._is_described and _is_of_value(error):
             told = []  # what was not sent has no wrong value
         places = with_told(self._places, told, request)
