@@ -71,6 +71,7 @@ class Fact(Enum):
     TAKES_AWAY = "the request takes something away"
     FOR_GOOD = "the text says of something that it has ended, or is away"
     QUALIFIED = "the text says of which things this is so, beyond what the path says"
+    BESIDE = "another error of the same refusal complains of a value"
     BARRED = "each member of a change is refused as such, and each is declared"
 
 
@@ -184,6 +185,7 @@ ROWS: Final = (
         "it is away already",
     ),
     _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Fact.SHOWN, Answer.DONE, "the goal holds"),
+    _row("one of several", {Kind.FIXED}, _REFUSED, Fact.BESIDE, Answer.SILENT, "a member is fixed, not the resource"),
     _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
     _row("ended", {Kind.STATE}, {410}, Fact.FOR_GOOD, Answer.SILENT, "it does not come back"),
     _row("refused value", {Kind.STATE, Kind.FIXED}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"),
@@ -402,6 +404,10 @@ class _Refusal:
         words_told = {word.strip(_MARKS) for one in told for word in one.split()} - self._named
         return any(any(map(str.isdigit, one)) or not here.issuperset({*_stems(one)} - _NO_THING) for one in words_told)
 
+    def _is_beside(self) -> bool:
+        others = (read(one.message) for one in self._case.errors if one is not self._error)
+        return any(one.of(Kind.VALUE, Kind.MISSING, Kind.UNKNOWN) for one in others)
+
     def _is_passing(self) -> bool:
         says_when = bool(self._case.exchange.headers.get("retry-after", "").strip())
         return says_when or any(one.row.endswith(_ENDING) for one in self._reading.said)
@@ -482,11 +488,15 @@ def about_value(reading: Reading, request: Request, names: Collection[str]) -> s
     """
     part = "/body" if request.body is not None else "/query"
     told, here = {*_stems(reading.text)}, of_path(request, reading.text, names)
+    fields = {letters(field) for said in reading.said for field in said.slots.get("field", ())}
     places = [
         place
         for value, at in ((request.body, "/body"), (dict(request.query), "/query"))
         for place, _ in islice(values_in(value, at), _MOST_VALUES)
     ]
+    exact = [one for one in places if letters(_name_at(one)) in fields]
+    if len(exact) == 1:
+        return exact[0]
     named = [one for one in places if (own := _stems_of(one)) and own <= told and not own <= here]
     if len(places) == 1 and (only := {*_stems(_name_at(places[0]))}) and only <= told - here:
         return places[0]  # whatever it is called, it is the only one
