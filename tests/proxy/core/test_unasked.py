@@ -46,7 +46,10 @@ paths:
         required: true
         content:
           application/json:
-            schema: {type: object, required: [id, total], properties: {id: {type: integer, default: 1}, total: {type: integer}}}
+            schema:
+              type: object
+              required: [id, total]
+              properties: {id: {type: integer, default: 1}, total: {type: integer}}
   /labels/{id}:
     put: {parameters: [{name: id, in: path, required: true, schema: {}}, {name: copies, in: query, schema: {}}]}
   /labels:update:
