@@ -168,7 +168,16 @@ def _opened(error: Violation, request: Request) -> Iterator[Violation]:
             placed = error._replace(message=one.text, pointer=one.pointer, constraint=one.keyword, native=native)
             yield placed._replace(code=one.rule or error.code)
     else:
-        yield from answer_inside(error, request) or [error]
+        yield from answer_inside(error, request) or _answer_beside(error, request) or [error]
+
+
+def _answer_beside(error: Violation, request: Request) -> list[Violation]:
+    """Return the errors of an answer that stands as JSON in a text beside the message of a gateway, as `raw`."""
+    told = members_of(error).values()
+    inner = [*told, *(deep for one in told if isinstance(one, dict) for deep in one.values())][:_MOST]
+    texts = (one for one in inner if isinstance(one, str) and one.startswith("{") and len(one) <= _LONGEST)
+    found = (answer_inside(error._replace(message=one), request) for one in texts)
+    return next((one for one in found if one), [])
 
 
 _DEEPEST: Final = 3

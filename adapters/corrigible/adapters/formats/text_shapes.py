@@ -5,6 +5,7 @@
 | Fastify | `body/items/0/n must be integer, body/name must be string` |
 | Spring | `Required request parameter 'q' for method parameter type String is not present` |
 | zod's prettifyError | `✖ Invalid input: expected number, received string\n  → at items[0].n` |
+| GitHub | `For 'properties/labels', "bug" is not an array.` |
 | voluptuous | `required key not provided @ data['address']['city']` |
 | superstruct | `At path: items.0.n -- Expected a number, but received: "a"` |
 | everit, Bedrock | `#/tool/schema: extraneous key [definitions] is not permitted` |
@@ -106,6 +107,10 @@ SHAPES: Final = (
             r"^(?P<text>[^\n]{1,1000}?) @ data"
             r"(?P<place>(?:\[(?:'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"|\d{1,6})\])+)$"
         ),
+    ),
+    TextShape(
+        mark="For 'properties/",
+        pattern=re.compile(r"^For 'properties/(?P<place>[\w/.-]{1,200})', (?P<text>[^\n]{1,400})$", re.MULTILINE),
     ),
     TextShape(
         mark="At path: ",

@@ -80,6 +80,8 @@ class Locator:
         request = self._exchange.request
         may_lack = not self._is_described and self._exchange.status in _LACKING
         told = [*told_pointers(error, request), *(missed_pointers(error, request) if may_lack else ())]
+        if not self._is_described and _is_of_value(error):
+            told = []  # what was not sent has no wrong value
         places = with_told(self._places, told, request)
         if taken:
             tokens = tokens_of(error.message)
@@ -142,6 +144,15 @@ def _is_told_again(place: Place, error: Violation, tokens: Tokens) -> bool:
     return place.pointer == error.pointer or place.part == "path" or tokens.mention(place.name) is not None
 
 
+def _says_lack(error: Violation) -> bool:
+    return error.constraint == "required" or bool(read(error.message).of(Kind.MISSING))
+
+
+def _is_of_value(error: Violation) -> bool:
+    """Whether all that a text says is that a value is wrong."""
+    return {one.kind for one in read(error.message).said} == {Kind.VALUE} and not _says_lack(error)
+
+
 def told_pointers(error: Violation, request: Request) -> list[str]:
     """Return the pointers that a format tells of an error, or that its sentences give."""
     if request.protocol is Protocol.GRPC:
@@ -157,7 +168,7 @@ def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
     What people call a member is not always its name: `Role` that begins a sentence, `chart id`, `the version number`.
     """
     reading = read(error.message)
-    if request.protocol is not Protocol.HTTP or not (error.constraint == "required" or reading.of(Kind.MISSING)):
+    if request.protocol is not Protocol.HTTP or not _says_lack(error):
         return
     tokens = tokens_of(error.message)
     said = [path[-1] for path in paths_said(reading, Kind.MISSING)]

@@ -640,7 +640,7 @@ _NOT_OFFERED: Final = frozenset({Kind.FEATURE, Kind.FIXED})
 """Kinds of complaints after which a member may be left out whatever the description says."""
 _MAY_BE_A_VALUE: Final = ".only-available"
 """The row of "is not allowed", which may be said of a value as well."""
-_NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS, Kind.RIGHT, Kind.TOGETHER})
+_NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS, Kind.RIGHT})
 _LEAVE_OUT: Final = "Leave it out, if the call may do without it: no other value is known that the server takes."
 
 
@@ -706,9 +706,19 @@ def _is_optional(case: RefusalCase, error: Violation, place: str, described: Des
         is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
         if is_required or (not error.message and place.startswith("/body/") and declared.schema):
             return not is_required
+    if is_told and any(_needs_another(one, name, case.request) for one in reading.of(Kind.TOGETHER)):
+        return True
     return any(
         not one.row.endswith(_MAY_BE_A_VALUE) for one in reading.of(*(_NOT_OFFERED if is_told else (Kind.FEATURE,)))
     )
+
+
+def _needs_another(said: Said, name: str, request: Request) -> bool:
+    """Whether a sentence says that a member needs another one, which was not sent: `b is only allowed when a is`."""
+    first, *others = [letters(one) for one in said.slots.get("field", ())] or [""]
+    places = islice(values_in(request.body, "/body"), _MOST_VALUES)
+    sent = {letters(one) for place, _ in places for one in segments(place)}
+    return first == name and bool(others) and sent.isdisjoint(others)
 
 
 def _names_account(place: str) -> bool:

@@ -95,7 +95,8 @@ _SUMMED: Final = re.compile(
 )
 _JOINED: Final = re.compile(r" (?:,|&|and) (?:(?:and|the|number|of|length|size) )*")
 _EXCLUSIVE: Final = re.compile(
-    r" (?:(?:only|exactly|at most|no more than|just) one of|mutually exclusive|incompatible with"
+    r" (?:(?:only|exactly|at most|no more than|just) (?:(?:specify|set|use|provide|send|pass|give) )?one of"
+    r"|mutually exclusive|incompatible with"
     r"|(?:but )?not both(?! be (?:empty|null|missing|blank|absent|unset|omitted|zero))"
     r"|(?:can ?not|can t|must not|may not|should not) both be (?:used|set|specified|given|provided|present|sent)"
     r"|can ?(?:not|t) (?:specify|set|use|provide|combine|have|be|give|send|pass) both"

@@ -106,23 +106,13 @@ def _of_element(error: Violation, value: Json, declared: Schema) -> tuple[Violat
     return place, value[0], DeclaredPlace(inner if isinstance(inner, Mapping) else {})
 
 
-_A_NAME: Final = r"['\"`]?([A-Za-z_][\w.-]{0,60}\w)['\"`]?"
-_INSTEAD: Final = re.compile(
-    rf"(?i)\b(?:(?:use|try|send|pass|specify|provide|set|switch to) (?:the )?(?:new )?(?:[a-z]+ )??{_A_NAME}"
-    r"(?: (?:parameter|field|argument|property|option|key|value|member))? (?:instead|rather)"
-    rf"|instead,? (?:please )?use (?:the )?{_A_NAME}"
-    r"|(?:renamed (?:to|as)|(?:replaced|superseded) (?:by|with)|in favou?r of|(?:is|was) now (?:called|named))"
-    rf" {_A_NAME})"
-)
-"""A replacement that a server names, of a member or of its value."""
-
-
 def _replaced(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
     """Return the violation of a member, or of a value, for which a text names another one."""
     message, name = error.message[:_READ_OF_A_RULE], segments(error.pointer)[-1]
-    found = _INSTEAD.search(message)
-    named = next(filter(None, found.groups()), "") if found is not None else ""
-    if not named or named in (name, value) or letters(named) in _NO_NAMES:
+    told = (one for said in read(message).of(Kind.UNKNOWN) for one in said.slots.get("instead", ()))
+    named = next(told, "")
+    is_name = named.replace(".", "_").replace("-", "_").isidentifier() and len(named) > 1
+    if not is_name or named in (name, value) or letters(named) in _NO_NAMES:
         return None
     said = set(re.findall(r"[\w.-]*\w", message))
     if isinstance(value, str) and value and {*re.findall(r"[\w.-]*\w", value)} <= said and value != name:

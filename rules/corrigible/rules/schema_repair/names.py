@@ -12,7 +12,7 @@ from rapidfuzz.distance import OSA
 
 from corrigible.rules.budget import spend
 from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, escape, segments, value_at
+from corrigible.rules.pointer import MISSING, escape, segments, to_pointer, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive_guess, word_set, words
 from corrigible.rules.safety.nearness import (
     abbreviates,
@@ -120,9 +120,10 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
         # What the server names is asked about, unless the description has it, and not the other, and the value fits.
         is_known = instead in declared and name not in declared and _is_meant(name, instead, free, violation.schema)
         is_backed = is_known and _takes(declared[instead], value, text=request.form)
-        target = f"{parent}/{escape(instead)}"
+        steps = [instead] if instead in declared else instead.split(".")  # `text.format` is inside of `text`
+        target = parent + to_pointer(steps)
         renamed = _moved(violation, request, violation.pointer, target, value, is_guess=not is_backed)
-        is_free = isinstance(present, Mapping) and instead not in present
+        is_free = isinstance(present, Mapping) and steps[0] not in present
         return renamed if is_free else _left_out(violation, request, name, value, group)
     if (outside := levels.unwrapped(parent, violation.schema, violation, request)) is not None:
         return Proposal([outside])
@@ -408,6 +409,9 @@ def _moved(
     ops = guarded_ops(request, source, value, {"op": "move", "from": source, "path": target})
     if not ops:
         return None
+    around = target.rpartition("/")[0]
+    if value_at(request, around) is MISSING:
+        ops.insert(-1, {"op": "add", "path": around, "value": {}})
     if into_list:
         ops.append({"op": "replace", "path": target, "value": [value]})
     message = f"Send the value under the name that is known{', in a list' if into_list else ''}."
