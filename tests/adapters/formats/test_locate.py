@@ -11,7 +11,7 @@ from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     fold,
 )
-from corrigible.adapters.vocabulary import NOTHING, Vocabulary
+from corrigible.adapters.operation import NOTHING, Vocabulary
 from corrigible.rules.budget import Budget, within
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.by_description import errors_at_places

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.proxy.build import build_corrector, build_loops
 from corrigible.proxy.core.loop import detector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from corrigible.adapters.formats.message.sent_values import SentValue, fold
-from corrigible.adapters.vocabulary import Path
+from corrigible.adapters.operation import Path
 from corrigible.rules.pointer import escape
 from corrigible.schema.exchange import Json, Request
 

@@ -15,7 +15,7 @@ from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.pointers import part_of
 from corrigible.adapters.formats.sent_places import PARTS
 from corrigible.adapters.formats.statement import code_said, is_down, is_fault, is_of_route, is_of_state, names_no_cause
-from corrigible.adapters.vocabulary import NOTHING
+from corrigible.adapters.operation import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_same, is_slip, letters

@@ -15,8 +15,7 @@ import orjson
 
 from corrigible.adapters.mapping.map_index import READING_METHODS, KnownMapping
 from corrigible.adapters.mapping.mapping import Constant, Equivalence, OperationMapping, Probe
-from corrigible.adapters.mapping.places import pattern_of
-from corrigible.adapters.mapping.rewriting import Rewritten, edit_operations, is_sendable, rewritten
+from corrigible.adapters.mapping.rewriting import Rewritten, edit_operations, is_sendable, pattern_of, rewritten
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.engine.guarded_patch import PatchError, guarded, with_new_idempotency_key

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from corrigible.adapters.base import Described
-from corrigible.rules.media_range import accepts
+from corrigible.rules.lookup_headers import accepts
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.schema_repair.body import ACCEPT
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation

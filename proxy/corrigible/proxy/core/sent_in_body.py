@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.vocabulary import ANY
+from corrigible.adapters.operation import ANY
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.nearness import is_same, last_word
 from corrigible.rules.schema_repair.json_schema import kind_of, types

@@ -31,7 +31,7 @@ from corrigible.adapters.formats.message.literals import find_literal
 from corrigible.adapters.formats.message.pattern_list import PatternList
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_plural, is_same
 from corrigible.rules.schema_repair.json_schema import trim_schema

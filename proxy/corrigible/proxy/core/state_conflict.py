@@ -21,7 +21,7 @@ import orjson
 
 from corrigible.adapters.openapi.related_reads import Creation, Item
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import words

@@ -17,7 +17,7 @@ from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive, word_set, words
 from corrigible.rules.safety.json_text import fault
 from corrigible.rules.safety.nearness import LONGEST, distance, is_same_spelling, letters, nearest
-from corrigible.rules.safety.time_span import GO_DURATION
+from corrigible.rules.safety.written_moment import GO_DURATION
 from corrigible.rules.schema_repair.body import CONTENT, text_schema
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import (

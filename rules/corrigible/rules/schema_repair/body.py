@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.rules.safety.json_text import closed_json, fault, repaired_json
 from corrigible.schema.document import scalar_text

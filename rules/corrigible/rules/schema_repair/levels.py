@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError, guarded
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive, word_set, words
 from corrigible.rules.safety.nearness import is_same

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
-from corrigible.rules.safety.filled_in import is_for_the_caller
+from corrigible.rules.safety.decisive import is_for_the_caller
 from corrigible.rules.safety.nearness import is_same
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from rapidfuzz.distance import OSA
 
 from corrigible.rules.budget import spend
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, segments, to_pointer, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive_guess, word_set, words
 from corrigible.rules.safety.nearness import (
@@ -25,7 +25,7 @@ from corrigible.rules.safety.nearness import (
     letters,
     nearest,
 )
-from corrigible.rules.safety.other_word import may_be_other_word
+from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 

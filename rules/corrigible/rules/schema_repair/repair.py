@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.equivalence import is_short_value
 from corrigible.rules.safety.nearness import LONGEST, distance, is_slip
-from corrigible.rules.safety.other_word import may_be_other_word
-from corrigible.rules.safety.spelling import TIME_LOST, Spelling
+from corrigible.rules.safety.spelling import TIME_LOST, Spelling, may_be_other_word
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 

@@ -9,10 +9,10 @@ from urllib.parse import quote, unquote
 
 from rapidfuzz.distance import OSA
 
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.safety.decisive import READS, deletes, word_set, words
 from corrigible.rules.safety.nearness import nearest
-from corrigible.rules.safety.other_word import may_be_other_word
+from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.schema.exchange import Json, Request
 
 from .json_schema import Schema, choices, literal_pattern, types

@@ -20,8 +20,7 @@ from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.equivalence import written_otherwise
 from corrigible.rules.safety.nearness import all_near, is_relisted, letters, signs, spelled
 from corrigible.rules.safety.spelling import Spelling, as_is_taken
-from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
-from corrigible.rules.safety.written_moment import rewritten
+from corrigible.rules.safety.written_moment import GO_DURATION, counts_seconds, go_duration, rewritten, span
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from corrigible.adapters.vocabulary import Path
+from corrigible.adapters.operation import Path
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import to_pointer
 from corrigible.rules.safety.decisive import words

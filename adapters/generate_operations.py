@@ -1,7 +1,7 @@
 """Writes the tables operations.yaml of GitHub and Stripe anew from their OpenAPI descriptions, which are MIT licensed.
 
-    python -m corrigible.adapters.apis.generate_operations github path/to/api.github.com.json
-    python -m corrigible.adapters.apis.generate_operations stripe path/to/stripe.com.json
+    python adapters/generate_operations.py github path/to/api.github.com.json
+    python adapters/generate_operations.py stripe path/to/stripe.com.json
     python -m corrigible.adapters.openapi.generate path/to/stripe.com.json description.bin
 
 GitHub's is github/rest-api-description (npm `@octokit/openapi`, generated/api.github.com.json), Stripe's is
@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+APIS: Final = Path(__file__).parent / "corrigible/adapters/apis"
 _METHODS: Final = ("get", "post", "delete", "put", "patch")
 SLASHED = {
     "/repos/{owner}/{repo}/contents/{path}": "path",
@@ -101,6 +102,4 @@ if __name__ == "__main__":
     version = description["info"]["version"].partition(" GMT")[0]
     operations = {"github": github_operations, "stripe": stripe_operations}[api](description)
     lines = "".join(f"{key}: {name}\n" for key, name in operations.items())
-    Path(__file__).with_name(api).joinpath("operations.yaml").write_text(
-        _HEADS[api].format(version=version) + lines, "utf-8"
-    )
+    (APIS / api / "operations.yaml").write_text(_HEADS[api].format(version=version) + lines, "utf-8")

@@ -1,7 +1,7 @@
 """Write descriptors.binpb and operations.yaml anew from etcd's protos. Needs grpcio-tools.
 
     npm pack etcd3@1.1.2 && tar xzf etcd3-1.1.2.tgz
-    python -m corrigible.adapters.apis.etcd.generate_descriptors package/proto
+    python adapters/generate_etcd.py package/proto
 
 The protos are etcd's (etcd-io/etcd, Apache-2.0), as the npm package etcd3 (MIT, Microsoft) ships them: rpc, kv
 and auth, without gogoproto. What is kept is names, numbers and types; no prose, no options; enumerations have
@@ -21,7 +21,7 @@ import yaml
 from google.api import annotations_pb2
 from google.protobuf import descriptor_pb2
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "corrigible/adapters/apis/etcd"
 _FILES: Final = ("rpc.proto", "kv.proto", "auth.proto")
 
 
