@@ -63,7 +63,7 @@ STILL_READ: Final = {
     "core/state_conflict.py": 5,
     "core/state_reader.py": 4,
     "core/told_fault.py": 11,
-    "core/told_violation.py": 14,
+    "core/told_violation.py": 13,
     "core/vetoes.py": 4,
     "core/violation_finder.py": 4,
     "core/xml_element.py": 3,
