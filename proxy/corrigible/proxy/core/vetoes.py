@@ -19,8 +19,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from corrigible.adapters.formats.message.sent_values import has_word
 from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.adapters.formats.statement import has_word
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
