@@ -76,7 +76,8 @@ def path_of(decision: Decision) -> str | None:
     (one,) = decision.feedback["suggestions"]
     if "steps" in one:
         return str(one["steps"][0]["path"])
-    return str(one["patch"][-1]["value"] if "patch" in one else one["parameters"]["path"])
+    path = one["patch"][-1]["value"] if "patch" in one else one["parameters"].get("path")
+    return None if path is None else str(path)
 
 
 @pytest.mark.parametrize("rule", [CAPTURE, STEPS, COMPUTED])

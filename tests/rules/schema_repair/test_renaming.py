@@ -101,13 +101,22 @@ def test_the_member_that_can_only_be_the_missing_one(body: Json, renamed: str | 
         ({"TIT_LE": "x", "other": "y"}, "/body/TIT_LE"),
         ({"title_": "x"}, "/body/title_"),
         ({"tittle": "x"}, "/body/tittle"),
-        ({"titles": "x"}, None),  # perhaps a list beside it
-        ({"tidle": "x"}, None),  # another word, for all that is known
         ({"titel": "x", "tilte": "y"}, None),
     ],
 )
 def test_without_declared_names_only_what_is_no_other_word_is_renamed(body: Json, renamed: str | None) -> None:
     assert source(body, siblings=()) == renamed
+
+
+@pytest.mark.parametrize("name", ["titles", "tidle"])
+def test_without_declared_names_what_may_be_another_word_is_confirmed(name: str) -> None:
+    """`titles` may be a list beside it, `tidle` another word, for all that is known."""
+    violation = SchemaViolation("/body/title", "required", {"type": "string"}, siblings=())
+    proposal = misspelt(violation, Request("POST", "/things", body={name: "x"}))
+    assert proposal is not None
+    rename, question = proposal.suggestions
+    assert rename["safety"]["requires_confirmation"] is True
+    assert [one["pointer"] for one in question["placeholders"]] == ["/body/title"]
 
 
 def test_nothing_is_renamed_among_headers() -> None:

@@ -229,7 +229,8 @@ class ErrorMatcher:
         told = settled_by_somebody(self._case, error, result)
         if told is not None:
             return result_of(told, "the error")
-        return or_left_out(self._case, error, result, self._description)
+        is_of_any_api = self._case.profile.adapter.tells_places_loosely
+        return or_left_out(self._case, error, result, self._description) if is_of_any_api else result
 
     def _is_forbidden(self) -> bool:
         case = self._case
