@@ -23,8 +23,8 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
+from .literals import find_literal
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
-from .message.literals import find_literal
 from .pointers import as_spelled, member_pointer, pointer, steps, without_foreign_step
 from .sent_places import places_of, sent_places
 from .statement import complete

@@ -23,8 +23,8 @@ from itertools import islice
 from typing import Final, runtime_checkable
 from typing import Protocol as TypingProtocol
 
-from corrigible.adapters.formats.message.sent_values import says_absent, surrounds
 from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.adapters.formats.statement import says_absent, surrounds
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.route import has_segment

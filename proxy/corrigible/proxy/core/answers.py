@@ -22,9 +22,8 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.message.complaint import complaint
 from corrigible.adapters.formats.pointers import steps
-from corrigible.adapters.formats.statement import is_down
+from corrigible.adapters.formats.statement import complaint, is_down
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, to_pointer, value_at
 from corrigible.rules.safety.decisive import READS, word_set, words

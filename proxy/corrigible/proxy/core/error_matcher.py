@@ -22,7 +22,7 @@ from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.schema_repair.body import ACCEPT, repair_accept, repair_body
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import trim_schema
-from corrigible.rules.schema_repair.missing import NAMED
+from corrigible.rules.schema_repair.names import NAMED
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation

@@ -27,8 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.message.literals import find_literal
-from corrigible.adapters.formats.message.pattern_list import PatternList
+from corrigible.adapters.formats.literals import find_literal
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.builtin import Operation
@@ -55,13 +54,6 @@ _READ: Final = 500
 _MOST_PLACES: Final = 500
 _MOST_MEMBERS: Final = 4
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
-_CUE: Final = PatternList(
-    r"\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
-    r"|incons|mism|in the [pf]|now|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when"
-    r"|no .{1,60} or |and (?:ha|be|use|contain)|are (?:all )?(?:empty|blank)|taken|already|add up|sum|total"
-    r"|be combined|mixed)|[<>]"
-)
-"""The beginnings of words without which a sentence is about no more than one member."""
 _RELATION: Final = re.compile(
     r" (?:before|after|earlier|later|precedes?|follows?|exceeds?|at (?:least|most)|match(?:es)?|equals?|identical"
     r"|differ\w*"
@@ -141,7 +133,7 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
         return _to_keep(request, places, group)
     if (forms := _EACH_FORM.search(error.message[:_READ_OF_FORMS])) is not None:
         return _to_keep(request, _required_by(error.message[forms.end() :], request), group)
-    if error.stated.keys() - {"enum"} or not _CUE.search(error.message):
+    if error.stated.keys() - {"enum"}:
         return None
     if request.protocol is Protocol.GRPC and error.type not in _OF_VALUES:
         return None

@@ -11,9 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, Protocol, runtime_checkable
 
-from corrigible.adapters.formats.message.complaint import told_state
-from corrigible.adapters.formats.message.database import StoredConstraint, stored_constraint
-from corrigible.adapters.formats.message.sent_values import ABSENT
+from corrigible.adapters.formats.database import StoredConstraint, stored_constraint
+from corrigible.adapters.formats.statement import says_absent, told_state
 from corrigible.adapters.openapi.related_reads import NamedResource, RelatedReads
 from corrigible.adapters.operation import Operations
 from corrigible.rules.pointer import MISSING, value_at
@@ -101,9 +100,9 @@ class _State(References, Conflicts):
             return None
         in_parameters = self._error.pointer.startswith(("/body/", "/query/"))
         unmet = in_parameters and not self._error.constraint and not self._error.stated
-        if unmet and (status == 404 or (status in (400, 409, 422) and ABSENT.search(self._message))):
+        if unmet and (status == 404 or (status in (400, 409, 422) and says_absent(self._message))):
             return (yield from self._reference(self._error.pointer))
-        refuses_value = ABSENT.search(self._message) or _INVALID.search(self._message)
+        refuses_value = says_absent(self._message) or _INVALID.search(self._message)
         refuses_value = refuses_value or _OF_ANOTHER_KIND.search(self._message)
         refuses_value = refuses_value or _KIND_MISSING.fullmatch(self._message.strip())
         if likely_value(self._error).startswith("/query/"):

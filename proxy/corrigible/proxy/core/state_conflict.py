@@ -19,6 +19,7 @@ from typing import Final
 
 import orjson
 
+from corrigible.adapters.bodies.listing import with_references
 from corrigible.adapters.openapi.related_reads import Creation, Item
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.functions.builtin import Operation
@@ -27,7 +28,6 @@ from corrigible.rules.pointer import escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.safety.stored import is_wrapper, unmet_values
-from corrigible.rules.schema_repair.listing import with_references
 from corrigible.rules.schema_repair.route import schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, guarded_edit, is_secret, options

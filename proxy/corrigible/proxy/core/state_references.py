@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
+from corrigible.adapters.bodies.listing import Listing
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import escape, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive, words
-from corrigible.rules.schema_repair.listing import Listing
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret
 from corrigible.schema.document import scalar_text

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
+from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import LONGEST, is_same, last_word, nearest
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
@@ -25,16 +26,7 @@ _MOST: Final = 500
 _MOST_MEMBERS: Final = 100
 """Members of one resource that are looked at."""
 _MEMBERS: Final = (
-    "data",
-    "items",
-    "results",
-    "values",
-    "records",
-    "entries",
-    "content",
-    "resources",
-    "_embedded",
-    "hits",
+    *("data", "items", "results", "values", "records", "entries", "content", "resources", "_embedded", "hits"),
 )
 """Names under which listings hold their resources."""
 _NAMES: Final = ("name", "title", "slug", "key", "code", "login", "username", "label", "alias", "displayName")
@@ -147,39 +139,21 @@ def _is_plain(value: Json) -> bool:
 
 _DEEPEST: Final = 3
 """Objects around a list: `{"meta": {"page": {"total": 9}}}`."""
-_NEXT: Final = re.compile(
-    r"(?:@?odata)?next(?:page|link|url|uri|href|cursor|marker|offset|start|key|token|pagetoken|pageurl|pagelink"
-    r"|pagecursor|records?path)?"
-    r"|(?:has|is)?(?:more|truncated|incomplete|nextpage|hasmore|morepages|moreresults|moreitems|moredata)|hasnext"
-    r"|morerecords|continue|continuation(?:token|key)?|cursor|marker|endcursor|scrollid|pagetoken|paginationtoken"
-    r"|lastevaluatedkey|bookmark|incompleteresults|after|remaining(?:items?)?(?:count)?"
+_MORE: Final = word_set(
+    "next more cursor cursors continue continuation truncated incomplete marker scroll bookmark remaining after token"
 )
-"""Where the next page is, or that there is one."""
-_LAST: Final = re.compile(r"(?:is)?last(?:page)?|is(?:done|complete|finished)|done|complete")
-"""Whether this is the last page, where the value is true or false; else the number of it."""
-_BEFORE: Final = re.compile(r"(?:has)?prev(?:ious)?(?:page|link|url|cursor|token|pageurl|pagelink)?")
-_TOTAL: Final = re.compile(
-    r"(?:(?:grand|overall|full|max)?total|num|all)(?:count|items|results|elements|entries|records|rows|hits|objects"
-    r"|size|number)?|(?:record|item|result|row)(?:s)?(?:count|total)|total[a-z]+count|(?:results|count)total|found"
-)
-_COUNT: Final = re.compile(r"count|size|length|numberofelements|returned")
+"""Words in the name of what leads to the next page, or says that there is one."""
+_BEFORE: Final = word_set("prev previous")
+_LAST: Final = word_set("last done complete finished")
+_TOTAL: Final = word_set("total totals found pages overall")
+_COUNT: Final = word_set("count length returned")
 """How many there are, or are on this page."""
-_PAGES: Final = re.compile(
-    r"(?:total|num|numberof|count)?pages?(?:count|total)|(?:total|num|numberof)pages?|pages|lastpage|maxpage"
-)
-_SIZE: Final = re.compile(
-    r"(?:per|items?per|results?per|x?per)page|(?:page|batch|max)?size|pagelimit|limit|maxresults|maxitems|\$?top|rows"
-    r"|itemsperpage|resultsperpage|pagelength|first|take"
-)
-_PAGE: Final = re.compile(r"(?:current|this)?page(?:number|no|num|index)?")
-_OFFSET: Final = re.compile(r"offset|skip|skipped|startindex|startat|from|startelement|startposition")
+_SIZE: Final = word_set("size limit per top take first rows")
+_WHERE: Final = word_set("page offset skip skipped start from")
 _USUAL: Final = frozenset({10, 15, 20, 25, 30, 40, 50, 60, 75, 100, 150, 200, 250, 300, 500, 1000})
 """Usual sizes of a page: a listing of exactly so many may go on."""
-_WRAPPER: Final = re.compile(
-    r"(?:response|list|result|search|collection|query)?(?:meta(?:data)?|links?|pag(?:e|ing|er|ination|inator)(?:info|meta)?"
-    r"|cursors?|info|summary|counts?|totals?|next|first|last|self)|list|hits|resultset"
-)
-"""Objects for what is told about a list."""
+_TOLD: Final = word_set("meta metadata links pagination paging page pager paginator info cursors summary response list")
+"""Words in the names of objects for what is told about a list."""
 _HEADERS: Final = {
     **{"x-total-count": "total", "x-total": "total", "x-wp-total": "total", "x-next-page": "next"},
     **{"x-total-pages": "pages", "x-wp-totalpages": "pages"},
@@ -192,22 +166,13 @@ _LONGEST: Final = 4000
 """Characters of a header."""
 
 
-class _Fact(NamedTuple):
-    """What one member says."""
-
-    name: str
-    """Without separators, in lower case."""
-    value: Json
-    is_about_the_list: bool = True
-    """Whether it stands beside the list, or in an object for what is told about it."""
-
-
 class _Sign(StrEnum):
-    """What one member says about pages: there is more, this is the end, or there are pages, and not how many."""
+    """What one member says about pages."""
 
-    MORE = "more"
-    END = "end"
-    PAGED = "paged"
+    MORE = "there is more"
+    END = "this is the end"
+    PAGED = "there are pages, and not how many"
+    ROOM = "a page takes more than are shown"
 
 
 def is_all(shown: int, around: Mapping[str, Json], headers: Mapping[str, str]) -> bool:
@@ -215,79 +180,58 @@ def is_all(shown: int, around: Mapping[str, Json], headers: Mapping[str, str]) -
 
     `around` is what the list stands in; the names of `headers` are in lower case.
     """
-    facts = [*islice(_facts(around), _MOST_MEMBERS), *_facts_of(headers)]
-    signs = [(_sign(one.name, one.value, shown), one) for one in facts]
-    if any(sign is _Sign.MORE for sign, _ in signs):
+    signs = {_sign(frozenset(words(name)), value, shown) for name, value in _of_headers(headers)}
+    waiting = [(around, 0, True)]
+    while waiting:
+        members, depth, is_told = waiting.pop()
+        spend(min(len(members), _MOST_MEMBERS))
+        for name, value in islice(members.items(), _MOST_MEMBERS):
+            parts = words(name[:64])
+            sign = _sign(frozenset(parts), value, shown)
+            signs |= {sign} if is_told or sign not in (_Sign.END, _Sign.ROOM) else set()
+            if isinstance(value, Mapping) and depth < _DEEPEST:
+                waiting.append((value, depth + 1, is_told and not _TOLD.isdisjoint(parts[-1:])))
+    if _Sign.MORE in signs:
         return False
-    if any(sign is _Sign.END and one.is_about_the_list for sign, one in signs):
-        return True
-    sizes = [size for one in facts if one.is_about_the_list and (size := _size(one, shown))]
-    if any(shown < size for size in sizes):
-        return True
-    return not sizes and shown not in _USUAL and not any(sign is _Sign.PAGED for sign, _ in signs)
+    return bool(signs & {_Sign.END, _Sign.ROOM}) or (shown not in _USUAL and _Sign.PAGED not in signs)
 
 
-def _facts(around: Mapping[str, Json], depth: int = 0, *, is_about: bool = True) -> Iterator[_Fact]:
-    spend(min(len(around), _MOST_MEMBERS))
-    for name, value in islice(around.items(), _MOST_MEMBERS):
-        tight = "".join(mark for mark in str(name)[:64].lower() if mark.isalnum() or mark in "@$")
-        yield _Fact(tight, value, is_about)
-        if isinstance(value, Mapping) and depth < _DEEPEST:
-            yield from _facts(value, depth + 1, is_about=is_about and _WRAPPER.fullmatch(tight) is not None)
-
-
-def _facts_of(headers: Mapping[str, str]) -> Iterator[_Fact]:
-    for name, member in _HEADERS.items():
-        if name in headers:
-            yield _Fact(member, headers[name].strip())
-    relations = {
-        one.lower()
-        for match in _RELATIONS.finditer(headers.get("link", "")[:_LONGEST])
-        for one in (match[1] or match[2]).split()
-    }
+def _of_headers(headers: Mapping[str, str]) -> Iterator[tuple[str, Json]]:
+    """Yield what headers tell of a list, as members do."""
+    yield from ((member, headers[name].strip()) for name, member in _HEADERS.items() if name in headers)
+    found = _RELATIONS.finditer(headers.get("link", "")[:_LONGEST])
+    relations = {one for match in found for one in (match[1] or match[2]).lower().split()}
     if relations & {"next", "prev", "previous", "first", "last"}:
-        yield _Fact("next", "next" in relations)
-        yield _Fact("prev", bool(relations & {"prev", "previous"}))
-    if (found := _RANGE.match(headers.get("content-range", "")[:_LONGEST].strip())) is not None:
-        if found["first"] is not None:
-            yield _Fact("skip", int(found["first"]) + (int(found["first"]) == 1))
-        yield _Fact("total", found["total"]) if found["total"] != "*" else _Fact("page", 1)
+        yield "next", "next" in relations
+        yield "prev", bool(relations & {"prev", "previous"})
+    if (told := _RANGE.match(headers.get("content-range", "")[:_LONGEST].strip())) is not None:
+        yield "skip", int(told["first"] or 0) + (told["first"] == "1")
+        yield ("total", told["total"]) if told["total"] != "*" else ("page", 1)
 
 
-def _size(one: _Fact, shown: int) -> int:
-    """Return how many a page takes, 0 where that is not told: `size` may be how many are shown."""
-    size = _number(one.value) if _SIZE.fullmatch(one.name) else None
-    return 0 if size is None or size < 0 or (one.name == "size" and size == shown not in _USUAL) else size
-
-
-def _sign(name: str, value: Json, shown: int) -> _Sign | None:
+def _sign(name: frozenset[str], value: Json, shown: int) -> _Sign | None:
     """Return what one member says; None where it says nothing about pages."""
-    number = _number(value)
-    if _TOTAL.fullmatch(name) or _PAGES.fullmatch(name):
-        total = _total_inside(value) if number is None and _TOTAL.fullmatch(name) else number
-        known = shown if _TOTAL.fullmatch(name) else 1
-        return None if total is None or total < known else _Sign.MORE if total > known else _Sign.END
-    is_given = value not in (None, False, "", 0, {}) and value != "false"
-    if _NEXT.fullmatch(name) and not isinstance(value, list):
-        return _Sign.MORE if is_given else _Sign.END if name != "after" else None
-    if _NEXT.fullmatch(name):
-        return None
-    if _LAST.fullmatch(name) and isinstance(value, bool):
+    number, is_given = _number(value), value not in (None, False, "", 0, {}, "false")
+    if name & _MORE and not isinstance(value, list):
+        return _Sign.MORE if is_given else _Sign.END if name != {"after"} else None
+    if name & _BEFORE:
+        return _Sign.MORE if is_given else _Sign.PAGED
+    if name & _LAST and isinstance(value, bool):
         return _Sign.END if value else _Sign.MORE
-    if _BEFORE.fullmatch(name):
-        return _Sign.MORE if value not in (None, False, "", 0, {}) else _Sign.PAGED
-    if _COUNT.fullmatch(name):
-        return _Sign.MORE if number is not None and name != "size" and number > shown else None
-    if (_OFFSET.fullmatch(name) or _PAGE.fullmatch(name)) and number is not None:
-        return _Sign.MORE if number > 1 else _Sign.PAGED
-    return None
-
-
-def _total_inside(value: Json) -> int | None:
-    """Return the number of `{"value": 900, "relation": "eq"}`; one that is only a lower bound is none."""
-    if not isinstance(value, Mapping):
+    if name & _TOTAL or {"last", "page"} <= name:
+        total = _number(value.get("value")) if isinstance(value, Mapping) else number
+        if isinstance(value, Mapping) and value.get("relation", "eq") != "eq":
+            return _Sign.MORE  # a lower bound
+        known = 1 if name & {"pages", "page"} else shown
+        return None if total is None or total < known else _Sign.MORE if total > known else _Sign.END
+    if number is None or number < 0:
         return None
-    return _number(value.get("value")) if value.get("relation", "eq") == "eq" else 1 << 60
+    if name & _COUNT:
+        return _Sign.MORE if number > shown else None
+    if name & _SIZE:
+        is_page = "size" not in name or number != shown or shown in _USUAL
+        return _Sign.ROOM if number > shown else _Sign.PAGED if is_page else None
+    return (_Sign.MORE if number > 1 else _Sign.PAGED) if name & _WHERE else None
 
 
 def _number(value: Json) -> int | None:

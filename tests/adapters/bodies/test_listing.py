@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from corrigible.adapters.bodies.listing import Listing, read_listing, with_references
 from corrigible.rules.budget import Budget, Exhausted, within
-from corrigible.rules.schema_repair.listing import Listing, read_listing, with_references
 from tests._support.rows import rows
 
 A, B = {"id": "1", "name": "alpha"}, {"id": "2", "name": "beta"}
