@@ -26,7 +26,7 @@ from corrigible.adapters.formats.message.complaint import complaint
 from corrigible.adapters.formats.statement import is_down
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import escape, segments, value_at
-from corrigible.rules.safety.decisive import READS, words
+from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.levels import REQUIRED
@@ -38,7 +38,6 @@ from corrigible.rules.wordings import Kind, Reading, Said, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .forbidden_value import may_not_be_asked
 from .likely_place import likely_value
 from .request_at_fault import CHOSE_NONE, OF_UNKNOWN
 from .state_reader import repeats, values_in
@@ -557,6 +556,19 @@ def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult)
             TOLD.get(kind or Kind.STATE, TOLD[Kind.STATE]), {"method": request.method, "path": request.path}
         )
     return None
+
+
+_GUARDED: Final = (WORDS | MONEY) - {"label", "labels"} | word_set(
+    "identity actor caller approver approval approved signature password plan group team member agent client"
+    " pin otp code passcode passphrase captcha csrf nonce jwt bearer authorization certificate license licence session"
+    " credential credentials answer hmac quota limit employee staff person worker manager supervisor author sender"
+    " editor voter signer guest subject impersonate behalf"
+)
+
+
+def may_not_be_asked(place: str) -> bool:
+    """Whether the names of a place say how much, who asks, whose it is, or what proves that."""
+    return not _GUARDED.isdisjoint({word for part in segments(place)[1:] for word in words(part)})
 
 
 def _names_account(place: str) -> bool:

@@ -36,7 +36,6 @@ from .answer_form import violation_of_accept
 from .answers import answered, asked_as_a_whole, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_form
-from .forbidden_value import forbidden_value, refused_as_it_is
 from .likely_place import asked_places, may_be_asked, violation_at
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
@@ -207,23 +206,12 @@ class ErrorMatcher:
         return is_http and case.exchange.status == _FORBIDDEN
 
     def _of_forbidden(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
-        """Return what is told of a 403: a person has to decide, unless the answer proves that a value is at fault."""
-        case, error = self._case, self._case.errors[number]
-        place = forbidden_value(case.request, case.errors, case.text, case.exchange.headers, self._is_refused)
-        if place:
-            return [result_of(refused_as_it_is(case.request, place), _DESCRIPTION)]
+        """Return what is told of a 403: a person has to decide, whatever value the text names."""
         if (told := self._about_state(number)) is not None:
             return [told]
-        result = yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=""))
+        error = self._case.errors[number]._replace(pointer="")
+        result = yield from self._by_rule(number, last_resort=True, error=error)
         return [] if result is None else [result]
-
-    def _is_refused(self, place: str) -> bool:
-        """Whether the description refuses what a place has, or lets nobody write there."""
-        case, described = self._case, self._description
-        if described is None:
-            return False
-        declared = described.declared_place(case.request, case.match.operation, place).schema
-        return declared.get("readOnly") is True or bool(self._violations_at(place))
 
     def _by_rule(
         self, number: int, *, last_resort: bool, error: Violation | None = None, least: int | None = None

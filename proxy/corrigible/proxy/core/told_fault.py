@@ -18,13 +18,10 @@ from typing import Final
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.formats.statement import is_fault
 from corrigible.adapters.reader.evidence import tells_of_nothing
-from corrigible.rules.pointer import segments
-from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Exchange, Protocol, Request
 
-from .forbidden_value import may_not_be_asked
 from .request_at_fault import BAD_REQUEST, SERVER_FAULT
 
 _READ: Final = 1000
@@ -67,10 +64,6 @@ _OF_A_VERSION: Final = re.compile(
     r"|\b(?:stale|outdated|out of date|concurren\w+|conflict\w*)\b"
 )
 """What the text of a condition that failed is about: some servers take the condition from the body or the query."""
-_FORBIDDEN: Final = 403
-_WITHOUT: Final = re.compile(
-    r"(?i)\bnot (?:allowed|permitted|able) to\b.{1,80} without (?:an? |the |any )?['\"`]?[\w$.-]+['\"`]?[.!]?$"
-)
 _ADDRESS: Final = re.compile(r"\w://")
 _JSON: Final = re.compile(r"(?i)\bdecod\w*|\bjson\b|\bunmarshal\w*|\bpayload\b|\bbody\b")
 
@@ -96,8 +89,6 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
         return None
     if exchange.status in _MAY_BE_ABOUT_PACE:
         return replace(exchange, status=_TOO_MANY_REQUESTS) if _is_too_fast(errors) else None
-    if exchange.status == _FORBIDDEN:
-        return replace(exchange, status=BAD_REQUEST) if _is_lack(exchange.request, errors) else None
     if exchange.status == _PRECONDITION_FAILED:
         return None if _is_conditional(exchange, errors) else replace(exchange, status=BAD_REQUEST)
     if exchange.status != SERVER_FAULT:
@@ -113,20 +104,6 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
     if doubtful and not _repeat_sent(doubtful, exchange.request):
         return None
     return replace(exchange, status=BAD_REQUEST)
-
-
-def _is_lack(request: Request, errors: Sequence[Violation]) -> bool:
-    """Whether a 403 only says without what nobody may do this, and that was sent under a longer name.
-
-    `not allowed to comment without a post` of `post_id` is no matter of rights. That a role is missing, or a login, is
-    one, and so may it be that what was sent under this very name does not do.
-    """
-    if not all(_WITHOUT.search(one.message[:_READ]) and one.constraint in ("", "required") for one in errors):
-        return False
-    sent = [one.path[-1] for one in sent_places(request) if len(one.path) == 2]
-    longer = {word for one in sent for word in words(one)} - set(sent)
-    nouns = [segments(one.pointer)[-1] if one.pointer and not may_not_be_asked(one.pointer) else "" for one in errors]
-    return all(one in longer for one in nouns)
 
 
 def _is_conditional(exchange: Exchange, errors: Sequence[Violation]) -> bool:
