@@ -19,7 +19,7 @@ from corrigible.rules.schema_repair.json_schema import member, read
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind
-from corrigible.schema.exchange import Json, Protocol, Request
+from corrigible.schema.exchange import Json, Protocol
 
 from .answer_form import is_produced
 from .api_profile import RefusalCase
@@ -120,16 +120,3 @@ def _accepted(headers: Mapping[str, str], method: str) -> tuple[str, ...]:
 
 
 _MOST_LISTED: Final = 32
-
-
-def misses_json(message: str, request: Request) -> bool:
-    """Whether a message misses JSON in a body that was not sent as JSON: another operation would have taken it."""
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    is_other = isinstance(request.body, str) and bool(media) and not is_json(media)
-    return is_other and _OF_JSON.fullmatch(message.strip()) is not None
-
-
-_OF_JSON: Final = re.compile(
-    r"(?i)(?:the )?(?:(?:malformed|invalid|bad) json|(?:could|can) ?not (?:parse|read|decode) (?:the )?json)"
-    r"(?: (?:in|of|as) (?:the )?(?:request )?body| body| data)?[.!]?"
-)

@@ -51,8 +51,7 @@ from .merge import merge_suggestions
 from .mounted import mounted
 from .relay_seal import Relay
 from .relayed_feedback import relayed_feedback
-from .request_at_fault import ABOUT_THE_REQUEST, SERVER_FAULT
-from .told_fault import told_fault
+from .request_at_fault import ABOUT_THE_REQUEST, SERVER_FAULT, told_fault
 from .translation import Translation
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]

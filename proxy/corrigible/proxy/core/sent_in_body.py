@@ -5,19 +5,12 @@ Knows: requests, what is declared, what a sentence says of all of the body. Does
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Final
-
 from corrigible.adapters.base import Described
 from corrigible.adapters.vocabulary import ANY
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.nearness import is_same, last_word
-from corrigible.rules.schema_repair.json_schema import kind_of, types
 from corrigible.rules.schema_repair.levels import ALL_DECLARED, NO_BODY, NOT_OF_BODY, are_moved, are_parameters
-from corrigible.rules.schema_repair.route import TOLD
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
 _WRITES = ("POST", "PUT", "PATCH")
@@ -94,38 +87,3 @@ def is_thing_left_out(request: Request, description: Described) -> bool:
 
 _SOME_NAME = "some-name"
 _IDENTIFIERS = frozenset({"id", "uuid", "guid"})
-
-
-def told_method(message: str, request: Request, description: Described) -> SchemaViolation | None:
-    """Return the method that a sentence names in the place of the one that was sent, if the path has it."""
-    told = _INSTEAD.search(message)
-    if told is None or told[1] == request.method or request.method not in message:
-        return None
-    if description.operations.find(told[1], request.path) is None:
-        return None
-    return SchemaViolation("/method", "method", {"enum": [told[1]], TOLD: True}, request.method)
-
-
-_INSTEAD = re.compile(r"\b(?:[Uu]se|[Tt]ry|[Ss]end)(?: an?| the)? (GET|POST|PUT|PATCH|DELETE)\b")
-
-
-def told_body_type(error: Violation, violations: Sequence[SchemaViolation]) -> SchemaViolation | None:
-    """Return the violation of the whole body with the type that the server itself names, if it is the only one.
-
-    The server's word beats the description: some describe a body of any JSON as a text.
-    """
-    told = _JSON_KIND.search(error.message[:_READ])
-    kind = error.stated.get("type") if told is None else "object" if told["kind"].lower() == "object" else "array"
-    if error.pointer or kind not in ("object", "array") or [one.pointer for one in violations] != ["/body"]:
-        return None
-    (only,) = violations
-    if only.keyword != "type" or kind in (*types(only.schema), kind_of(only.value)):
-        return None
-    return only._replace(schema={"type": kind})
-
-
-_JSON_KIND: Final = re.compile(
-    r"(?i)\b(?:must|should|has to|needs to) be (?:an? )?(?:valid )?JSON (?P<kind>object|array|list)\b"
-)
-_READ: Final = 2000
-"""Letters of a message that are looked at."""

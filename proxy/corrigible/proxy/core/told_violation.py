@@ -29,10 +29,10 @@ from corrigible.rules.schema_repair.json_schema import (
     types,
 )
 from corrigible.rules.schema_repair.names import INSTEAD
-from corrigible.rules.schema_repair.repair import SENT_TWICE
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation, place_of
 from corrigible.rules.schema_repair.values import ONLY_ASKED, ONLY_TOLD, SPELLING
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 _UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
@@ -373,84 +373,34 @@ def _a_slip_away(value: str, told: Sequence[Json]) -> set[str]:
     return {near[0]}
 
 
-_OFTEN: Final = re.compile(
-    r"(?i)\b(?:(?:multiple|several|many|two) (?:times|values)|more than (?:once|one(?: value)?)|twice|repeat(?:ed|s)?"
-    r"|duplicate[sd]?|only (?:be )?(?:\w+ )?once|single value|single-valued|already (?:set|given|specified))\b"
-)
-_MOST_COPIES: Final = 8
-
-
-def sent_twice(error: Violation, request: Request, schema: Schema) -> SchemaViolation | None:
-    """Return the violation of a parameter that an error names and says is there more than once."""
-    place, values = segments(error.pointer), value_at(request, error.pointer)
-    if len(place) != 2 or (place[0] != "query" and not (place[0] == "body" and request.form)):
-        return None
-    if not isinstance(values, list) or not 1 < len(values) <= _MOST_COPIES or "array" in types(schema):
-        return None
-    if not all(isinstance(one, str) for one in values) or _OFTEN.search(error.message[:_READ_OF_A_VALUE]) is None:
-        return None
-    return SchemaViolation(error.pointer, SENT_TWICE, schema, values)
-
-
-# Texts that hold JSON
-
-
-_READ_OF_JSON: Final = 2000
-_ABOUT_JSON: Final = re.compile(
-    r"(?i)\bjson|\bpars(?:e|ed|er|ing)\b|\bsyntax|\bmalformed\b|\bde(?:code|coding|serializ\w+)\b"
-    r"|\bunexpected (?:token|character|end)|\bproperty name\b|\bunterminated\b"
-)
+_NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
+_MOST_TEXTS: Final = 100
 
 
 def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
-    """Return the parameter of a query that begins like JSON and is none, where an error about it speaks of JSON.
+    """Return the only text of a request that begins like JSON and is none, where an error says that it was not read.
 
-    A parameter may have a notation of its own that begins like JSON: without a word about JSON it is left alone. A
-    field of a form is one, too, if the error names it: any text of a form may begin so.
+    A parameter may have a notation of its own that begins like JSON. Of a form the error has to name the field. A text
+    of a call may be none in any way.
     """
-    if not _ABOUT_JSON.search(error.message[:_READ_OF_JSON]):
+    if not read(error.message).of(Kind.MALFORMED):
         return None
-    fields = request.body if request.form and isinstance(request.body, Mapping) else {}
-    places = {f"/query/{escape(name)}": text for name, text in request.query.items()}
-    places |= {place: text for name, text in fields.items() if (place := f"/body/{escape(name)}") == error.pointer}
+    is_call = request.protocol is Protocol.GRPC
+    if is_call:
+        texts = _texts(request.body)
+        places = {place: text for place, text in texts if _NAMING.isdisjoint(words(segments(place)[-1]))}
+    else:
+        fields = request.body if request.form and isinstance(request.body, Mapping) else {}
+        places = {f"/query/{escape(name)}": text for name, text in request.query.items()}
+        places |= {place: text for name, text in fields.items() if (place := f"/body/{escape(name)}") == error.pointer}
     broken = [
         (place, text)
         for place, text in places.items()
-        if isinstance(text, str) and text.lstrip()[:1] in ("{", "[") and fault(text) is not None
+        if isinstance(text, str) and (is_call or text.lstrip()[:1] in ("{", "[")) and fault(text) is not None
     ]
     if len(broken) != 1 or error.pointer not in ("", broken[0][0]):
         return None
     return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
-
-
-def broken_member(error: Violation, request: Request) -> SchemaViolation | None:
-    """Return the only text of a gRPC message that is no JSON, where an error says what decoders of JSON say."""
-    told = _DECODER.search(error.message[:_READ_OF_JSON])
-    if request.protocol is not Protocol.GRPC or told is None:
-        return None
-    broken = [(place, text, where) for place, text in _texts(request.body) if (where := fault(text)) is not None]
-    if told["line"] is not None:
-        at = int(told["line"]), int(told["column"])
-        broken = [one for one in broken if (one[2].line, one[2].column) == at] or broken
-    broken = [one for one in broken if _NAMING.isdisjoint(words(one[0].rpartition("/")[2]))]
-    if len(broken) != 1:
-        return None
-    return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
-
-
-_DECODER: Final = re.compile(
-    r"(?:Expecting (?:value|property name[^:\n]{0,40}|'[,:]' delimiter)|Extra data|Unterminated string starting at"
-    r"|Invalid control character at|Invalid \\[^:\n]{0,20}|Illegal trailing comma[^:\n]{0,30})"
-    r": line (?P<line>\d{1,6}) column (?P<column>\d{1,6})"
-    r"|\binvalid character .{1,8} (?:looking for|after|in)\b|\bunexpected end of JSON\b|\bUnexpected token\b.{1,40}JSON"
-    r"|\bnot valid JSON\b|\bUnrecognized token\b|\bUnexpected character \("
-    r"|\bwas expecting (?:double-quote|comma|a valid)\b"
-    r"|\b(?:expected [^\n]{1,30}|trailing (?:comma|characters)|key must be a string|EOF while parsing an? \w{1,10})"
-    r" at line \d{1,6} column \d{1,6}"
-)
-"""Of Python, Go, JavaScript, Jackson and serde."""
-_NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
-_MOST_TEXTS: Final = 100
 
 
 def _texts(body: Json) -> list[tuple[str, str]]:

@@ -30,9 +30,9 @@ from corrigible.rules.wordings import read
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
-from .about_what import UNKNOWN_MEMBER, may_be_about_names
 from .api_profile import RefusalCase
 from .evidence import MOST_TEXTS, Change, Edit, Evidence, Refused, is_choice, is_scalar, is_within
+from .nothing_said import may_be_about_names, refuses_a_member
 from .request_at_fault import OF_UNKNOWN
 
 
@@ -105,7 +105,7 @@ def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
     Or writes the name as no description does, where the spelling is all that an edit changes.
     """
     name, meant, text = segments(change.source)[-1], segments(change.place)[-1], edit.refused.text
-    if edit.error.constraint in OF_UNKNOWN or UNKNOWN_MEMBER.search(text) is not None:
+    if edit.error.constraint in OF_UNKNOWN or refuses_a_member(text):
         return False
     spelled = " ".join(words(name))
     is_longer = " " in spelled and letters(meant) in letters(name) and not is_same(name, meant)
