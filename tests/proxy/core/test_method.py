@@ -240,14 +240,3 @@ def test_a_read_of_what_can_only_be_deleted_is_asked_about(tags: Engine) -> None
     outcome = followed(feedback_about(tags, request, 405, {"message": "GET method not allowed"}), request)
     assert isinstance(outcome, NeedsInput)
     assert [one.pointer for one in outcome.placeholders] == ["/path"]
-
-
-def test_a_method_that_is_refused_is_that_of_the_path_as_it_is_written(tags: Engine) -> None:
-    request = Request("GET", "/flows/7/stop")
-    feedback = feedback_about(tags, request, 405, {"message": "GET method not allowed"})
-    assert feedback is not None
-    (suggestion,) = feedback["suggestions"]
-    assert suggestion["patch"][-1] == {"op": "replace", "path": "/method", "value": "POST"}
-    assert isinstance(followed(feedback, request), NeedsInput)
-    # Of a 404 the version may be what is not there.
-    assert feedback_about(tags, request, 404, {"message": "Version not found"}) != feedback

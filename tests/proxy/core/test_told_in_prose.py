@@ -268,13 +268,6 @@ def test_a_value_of_the_path_that_is_refused_is_asked_for(
     assert asked(engine, Request(method, path), message, status) == ["/path"] * is_asked
 
 
-def test_a_slash_that_the_server_misses_at_the_end_is_the_description_s(engine: Engine) -> None:
-    request = mended(engine, Request("GET", "/v3/prices"), "Perhaps a trailing slash was forgotten")
-    assert request is not None
-    assert request.path == "/v3/prices/"
-    assert mended(engine, Request("GET", "/v3/seasons"), "Perhaps a trailing slash was forgotten") is None
-
-
 @pytest.mark.parametrize(
     ("body", "message", "places"),
     [

@@ -21,7 +21,6 @@ from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.complaint import complaint
 from corrigible.adapters.formats.statement import is_down
 from corrigible.rules.engine.evaluate import RuleResult
@@ -30,7 +29,6 @@ from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, word
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.levels import REQUIRED
-from corrigible.rules.schema_repair.route import has_segment, schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Repair, ask, effects
 from corrigible.rules.violation import Violation
@@ -504,37 +502,6 @@ _OF_THE_API: Final = frozenset(
         " privilege login configuration setting administrator"
     )
 )
-
-
-def asked_as_a_whole(case: RefusalCase, error: Violation, description: Described) -> Repair | None:
-    """Return the question for the only name in the path, if nothing else was sent, and the operation takes no more.
-
-    The request fits the description, and the text speaks of nothing that is missing or wrong elsewhere.
-    """
-    request, operation = case.request, case.match.operation
-    if case.exchange.status not in _REFUSED or not operation or request.protocol is not Protocol.HTTP:
-        return None
-    if request.body is not None or request.query or any(one.pointer not in _WHOLE for one in case.errors):
-        return None
-    names = [value for value in case.match.params.values() if value and has_segment(request.path, value)]
-    if len(names) != 1 or not case.profile.adapter.tells_places_loosely or error.stated or error.constraint:
-        return None
-    reading = read(error.message)
-    at = error.message.find(names[0]) if repeats(error.message, names[0]) else len(error.message)
-    # What is missing may be missing to the resource: `Kiln k-1 has no shelf`.
-    is_elsewhere = bool(reading.of(*_ELSEWHERE)) or any(one.start < at for one in reading.of(Kind.MISSING))
-    if is_elsewhere or len(error.message.split()) < _FEWEST_WORDS:
-        return None
-    if any(place[0] in ("body", "query") for place in description.vocabulary(operation).places):
-        return None
-    message = (
-        "Name another resource, if another one was meant. Else this one has to be changed first: the request has"
-        " nothing but its path, and fits the description, so that the same request is refused again."
-    )
-    violation = SchemaViolation("/path", "value", {"type": "string"}, request.path)
-    question = ask(violation, request, message, schema=schema_of_path(request.path, names[0], {"type": "string"}))
-    diagnosis = "The server does not do this to the resource that the path names."
-    return Repair(tuple(question.suggestions), question.type, diagnosis, "STATE_REFUSED")
 
 
 def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult) -> Repair | None:

@@ -22,15 +22,18 @@ _OF_ANY_STATUS: Final = word_set(
     "http error errors status code the this that a an is was be it i we you your or of request requested resource"
 )
 """Words that texts of statuses are made of."""
-_OF_ABSENCE: Final = _OF_ANY_STATUS | word_set("could not found notfound gone nothing here page url")
+_OF_ABSENCE: Final = _OF_ANY_STATUS | word_set("could not found notfound gone nothing here page url on server")
 _OF_REFUSAL: Final = _OF_ANY_STATUS | word_set(
     "bad invalid wrong unprocessable entity content input data file format payload query params headers path body"
-    " validation failed supplied provided given do don't could couldn't can't cannot not understand understood browser"
+    " validation failed supplied provided given do don t couldn could can cannot not understand understood browser"
     " proxy sent server badrequest"
 )
+_OF_ANYTHING: Final = frozenset({"bad", "invalid", "wrong", "failed"})
+"""Words that alone are said of a value as well."""
 _OF_CONFLICT: Final = _OF_ANY_STATUS | {"conflict"}
 _STATUS_DIGITS: Final = 3
 _ABOUT_A_MEMBER: Final = (Kind.MISSING, Kind.UNKNOWN, Kind.VALUE, Kind.MALFORMED, Kind.MEDIA_TYPE, Kind.APART)
+_NOT_TAKEN: Final = ("not allowed", "not permitted", "not expected")
 _FEW_WORDS: Final = 3
 _MOST_OF_LITTLE: Final = 5
 
@@ -48,6 +51,8 @@ def says_no_conflict(message: str) -> bool:
 def _is_made_of(message: str, known: frozenset[str]) -> bool:
     """Whether the first sentence of a message has no word but some, and the number of a status."""
     told = words(message[:_READ].partition(". ")[0])
+    if told and _OF_ANYTHING.issuperset(told):
+        return False
     return all(one in known or (one.isdecimal() and len(one) == _STATUS_DIGITS) for one in told)
 
 
@@ -74,7 +79,7 @@ def may_be_about_names(message: str) -> bool:
 
 def refuses_a_member(message: str) -> bool:
     """Whether a message complains of a member, whatever its value is."""
-    return bool(read(message).of(Kind.UNKNOWN, Kind.APART))
+    return message.rstrip(" .!").endswith(_NOT_TAKEN) or bool(read(message).of(Kind.UNKNOWN, Kind.APART))
 
 
 def plain_words(message: str) -> str:

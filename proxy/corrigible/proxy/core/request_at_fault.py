@@ -48,7 +48,7 @@ _TOO_FAST: Final = ".too-fast"
 """The row that says so of the caller: too many of something in one request do not end with time."""
 _OF_THE_REQUEST: Final = (
     *(Kind.MISSING, Kind.UNKNOWN, Kind.VALUE, Kind.MALFORMED, Kind.ABSENT, Kind.EXISTS, Kind.TOGETHER, Kind.APART),
-    *(Kind.IN_USE, Kind.FIXED),
+    Kind.IN_USE,
 )
 _OF_THE_SERVER: Final = word_set(
     "exception exceptions traceback null nil none undefined internal panic panicked timeout timed deadline connect"

@@ -42,6 +42,8 @@ _MOST_MEMBERS: Final = 4
 _LONGEST_NAME: Final = 64
 _ORDERED: Final = (".order", ".compare", ".compare-words")
 """Rows of how two values have to fit together."""
+_APART: Final = (".not-both", ".only-one", ".both-given", ".peers", ".must-not")
+"""Rows of members one of which has to go."""
 _ONE_NEEDED: Final = (".one-needed", ".provide-one", ".or-must")
 """Rows of several members one of which has to be given."""
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[,/&]")
@@ -61,7 +63,7 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
     if case.exchange.status not in _STATUSES or is_other_call or error.stated.keys() - {"enum"}:
         return None
     reading = read(error.message)
-    is_apart = bool(reading.of(Kind.APART))
+    is_apart = any(one.row.endswith(_APART) for one in reading.of(Kind.APART))
     is_needed = any(one.row.endswith(_ONE_NEEDED) for one in reading.of(Kind.TOGETHER))
     is_ordered = any(one.row.endswith(_ORDERED) for one in reading.said)
     if not (is_apart or is_needed or is_ordered):

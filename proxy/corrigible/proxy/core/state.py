@@ -68,7 +68,8 @@ class _State(Conflicts):
             return None  # the path leads where it should
         refuses_value = bool(reading.of(Kind.ABSENT, Kind.VALUE, Kind.MALFORMED))
         if not in_parameters and (status == 404 or (status in (400, 422) and refuses_value)):
-            if told_state(self._message) in (Kind.CREDENTIALS, Kind.FEATURE, Kind.RIGHT, Kind.LIMIT):
+            is_of_state = status != 404 and reading.of(Kind.STATE, Kind.IN_USE, Kind.FIXED)
+            if is_of_state or told_state(self._message) in (Kind.CREDENTIALS, Kind.FEATURE, Kind.RIGHT, Kind.LIMIT):
                 return None  # the path may well be right
             return (yield from self._absent())
         return None
@@ -99,6 +100,9 @@ class _State(Conflicts):
         listing = (yield from self._listed(resource.collection)) if resource.collection else None
         if listing is None:
             question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
+            if resource.value not in self._quoted and likely:
+                doubt: Json = {"basis": "corpus", "value": round(likely[0].confidence, 2)}
+                question = Proposal([{**one, "confidence": doubt} for one in question.suggestions], question.type)
             return self._done(question, ABSENT_HERE) if self._status != 404 else None
         if resource.value in listing.identifiers(resource.variable):
             return (yield from self._referred()) if self._is_plainly_absent() else None
