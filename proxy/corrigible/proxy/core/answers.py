@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
-from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -24,11 +23,10 @@ from urllib.parse import unquote
 from corrigible.adapters.formats.message.complaint import complaint
 from corrigible.adapters.formats.statement import is_down
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.pointer import escape, segments, value_at
+from corrigible.rules.pointer import segments, value_at
 from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
-from corrigible.rules.schema_repair.levels import REQUIRED
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Repair, ask, effects
 from corrigible.rules.violation import Violation
@@ -37,7 +35,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
 from .likely_place import likely_value
-from .request_at_fault import CHOSE_NONE, OF_UNKNOWN
+from .request_at_fault import CHOSE_NONE
 from .state_reader import repeats, values_in
 
 
@@ -53,18 +51,11 @@ class Fact(Enum):
     """What is certain of a refusal."""
 
     REPEATED = "the text repeats a value, or names a member, that was sent"
-    REFERENCE = "what it repeats is the identifier of something"
-    NAMES_A_VALUE = "the text has the name of a member or of a variable of the path"
-    OF_THE_SERVER = "the text is about the server itself"
-    ABOUT_A_VALUE = "the text is about something that was sent, and not about what the path names"
     DONE = "the text says that what the request does has been done, of what the path names"
     PASSING = "the answer says when to come back, or that something else ends by itself"
     OF_SOMEBODY = "the text says who did this, or who may"
     BARE = "nothing was sent beside the path"
     TAKES_AWAY = "the request takes something away"
-    FOR_GOOD = "the text says of something that it has ended, or is away"
-    QUALIFIED = "the text says of which things this is so, beyond what the path says"
-    BARRED = "each member of a change is refused as such, and each is declared"
 
 
 class Told(NamedTuple):
@@ -178,31 +169,15 @@ ROWS: Final = (
     ),
     _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Answer.DONE, "the goal holds"),
     _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
-    _row("ended", {Kind.STATE}, {410}, Fact.FOR_GOOD, Answer.SILENT, "it does not come back"),
     _row("refused value", {Kind.STATE, Kind.FIXED}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"),
-    _row("reference", {Kind.STATE, Kind.FIXED, Kind.LIMIT}, {500}, Fact.REFERENCE, Answer.ASK, "another thing may do"),
     _row("repeated", _ALL, _ANY, Fact.REPEATED, Answer.SILENT, "what is repeated may be what is wrong"),
     _row("passing", _STANDING, _REFUSED, Fact.PASSING, Answer.WAIT, "it ends by itself"),
-    _row("named value", _STANDING, _REFUSED, Fact.NAMES_A_VALUE, Answer.ASK, "another value may do"),
-    _row(
-        "elsewhere", {Kind.FIXED}, _REFUSED, Fact.ABOUT_A_VALUE, Answer.SILENT, "a part may be fixed, and not the rest"
-    ),
-    _row("about a value", _STANDING, _REFUSED, Fact.ABOUT_A_VALUE, Answer.ASK, "another value may do"),
-    _row(
-        "own state",
-        {Kind.STATE, Kind.LIMIT},
-        {500},
-        Fact.OF_THE_SERVER,
-        Answer.SILENT,
-        "a fault of the server is nobody's task",
-    ),
     _row("caller", {Kind.CREDENTIALS}, _ANY, Answer.TELL, "no request does without credentials"),
     _row("right", {Kind.RIGHT}, _ANY - {403}, Answer.TELL, "who may is decided by others; of 403 rules say so"),
     _row("not offered", {Kind.FEATURE, Kind.LIMIT}, _ANY, Answer.TELL, "it is so for every path"),
     _row("there", {Kind.EXISTS}, {400, 409, 422}, Answer.TELL, "what is there is shown by no look-up"),
     _row("state", {Kind.STATE, Kind.IN_USE}, _ANY - _PATH, Answer.TELL, "something else has to change first"),
     _row("fixed", {Kind.FIXED}, _REFUSED, Answer.TELL, "it takes no changes"),
-    _row("denied", {Kind.FIXED}, {500}, Fact.QUALIFIED, Answer.TELL, "a fault says nothing of which things it is so"),
 )
 
 
@@ -210,7 +185,7 @@ def answered(case: RefusalCase, error: Violation) -> Repair | None:
     """Return the answer to an error that names no place of the request; None where the table is silent."""
     refusal = _Refusal(case, error)
     if not refusal.is_unplaced:
-        return refusal.barred()
+        return None
     if case.request.protocol is not Protocol.HTTP:
         return refusal.of_call() if case.request.protocol is Protocol.GRPC else None
     if case.profile.described is not None and not case.match.operation:
@@ -263,7 +238,7 @@ class _Refusal:
             return already_done(request)
         if answer is Answer.WAIT:
             return _wait(request)
-        if answer is Answer.ASK and not (self._case.exchange.status == _CONFLICT and may_not_be_asked(self._place)):
+        if answer is Answer.ASK and not may_not_be_asked(self._place):
             return _value_asked(request, self._place, is_taken=kind in (Kind.EXISTS, Kind.IN_USE))
         if answer is Answer.SILENT:
             return None
@@ -279,20 +254,6 @@ class _Refusal:
             return None
         return escalation(told, {"method": self._request.method})
 
-    def barred(self) -> Repair | None:
-        """Tell that no member of a change may be changed here, where each is refused as such and each is declared."""
-        case, request, described = self._case, self._request, self._case.profile.described
-        if described is None or not case.match.operation or not isinstance(request.body, Mapping):
-            return None
-        if request.method != "PATCH" or not request.body or case.exchange.status not in {*_REFUSED, 403}:
-            return None
-        sent = {f"/body/{escape(str(name))}" for name in request.body}
-        is_each = sent == {one.pointer for one in case.errors if one.constraint in OF_UNKNOWN}
-        declared = (described.declared_place(request, case.match.operation, one).schema for one in sent)
-        if not is_each or len(sent) != len(case.errors) or not all(declared):
-            return None
-        return escalation(TOLD[Kind.FIXED], {"method": request.method, "path": request.path})
-
     # --- what is certain
 
     def _is_fact(self, fact: Fact) -> bool:
@@ -306,43 +267,7 @@ class _Refusal:
             sent = value_at(self._request, place)  # that it is likely by the form of the request says nothing
             place = place if repeats(self._error.message, str(sent)) else ""
         self._place = place or self._place
-        return bool(place) and not self._is_of_the_call(place)
-
-    def _is_of_the_call(self, place: str) -> bool:
-        """Whether a sentence is about a member without which there is no such call: "Caching is not enabled"."""
-        described, name = self._case.profile.described, segments(place)[-1]
-        if (
-            described is None
-            or place.count("/") != 2
-            or repeats(self._error.message, str(value_at(self._request, place)))
-        ):
-            return False
-        around = described.declared_place(self._request, self._case.match.operation, place).parent_schema or {}
-        return name in (around.get(REQUIRED) or ()) and letters(name) in self._subjects
-
-    def _is_reference(self) -> bool:
-        return self._is_fact(Fact.REPEATED) and not _REFERENCES.isdisjoint(words(segments(self._place)[-1])[-1:])
-
-    def _is_about_a_value(self) -> bool:
-        place = about_value(self._reading, self._request, self._named)
-        if place and place in _WHOLE and self.kind is Kind.LIMIT:
-            numbers = [at for at, one in values_in(self._request.body, "/body") if isinstance(one, int | float)]
-            place = numbers[0] if len(numbers) == 1 else place  # less of it may do
-        self._place = place or self._place
         return bool(place)
-
-    def _is_names_a_value(self) -> bool:
-        if not self._subjects.isdisjoint(map(letters, self._case.match.params)):
-            self._place = "/path"
-            return True
-        return self._is_about_a_value() and self._place not in _WHOLE
-
-    def _is_of_the_server(self) -> bool:
-        return any(not _OF_THE_API.isdisjoint(_stems(one)) for one in self._subjects)
-
-    @cached_property
-    def _subjects(self) -> set[str]:
-        return {letters(one) for said in self._reading.said for one in subjects_of(said, self._reading)}
 
     def _is_done(self) -> bool:
         """Whether a short text says that what the request does is so already, and speaks of what the path names."""
@@ -361,9 +286,6 @@ class _Refusal:
     def _is_passing(self) -> bool:
         says_when = bool(self._case.exchange.headers.get("retry-after", "").strip())
         return says_when or any(one.row.endswith(_ENDING) for one in self._reading.said)
-
-    def _is_for_good(self) -> bool:
-        return any(one.kind is Kind.ABSENT or one.row.endswith(_FOR_GOOD) for one in self._reading.said)
 
     def _is_of_somebody(self) -> bool:
         return bool(self._reading.of(Kind.RIGHT))
@@ -386,53 +308,9 @@ _OTHER_CODES: Final = frozenset(
 )
 """Codes of google.rpc that servers send for what is about no value of the request."""
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
-_REFERENCES: Final = frozenset({"id", "uuid", "key", "name", "slug"})
-
 _FEW_WORDS: Final = 8
-_FEWEST_WORDS: Final = 3
-_ELSEWHERE: Final = (
-    Kind.VALUE,
-    Kind.MALFORMED,
-    Kind.MEDIA_TYPE,
-    Kind.ROUTE,
-    Kind.ABSENT,
-    Kind.FAULT,
-    Kind.CREDENTIALS,
-    Kind.RIGHT,
-)
-"""Kinds of complaints that are about something else than the resource of the path."""
 _MOST_VALUES: Final = 100
 _LONGEST: Final = 200
-
-
-def about_value(reading: Reading, request: Request, names: Collection[str]) -> str:
-    """Return the place of what a text is about, if that may be a value that was sent; empty where it is not.
-
-    `names` are what stands for variables in the path. The place is the whole body or query where the text does not
-    tell which value; of a single value that was sent it is that one.
-    """
-    part = "/body" if request.body is not None else "/query"
-    told, here = {*_stems(reading.text)}, of_path(request, reading.text, names)
-    places = [
-        place
-        for value, at in ((request.body, "/body"), (dict(request.query), "/query"))
-        for place, _ in islice(values_in(value, at), _MOST_VALUES)
-    ]
-    named = [one for one in places if (own := _stems_of(one)) and own <= told and not own <= here]
-    if len(places) == 1 and (only := {*_stems(_name_at(places[0]))}) and only <= told - here:
-        return places[0]  # whatever it is called, it is the only one
-    alike = [one for one in places if not told.isdisjoint(_stems_of(one) - here)]
-    if len(alike) == 1:
-        return alike[0]
-    if named:
-        return named[0] if len(named) == 1 else part
-    if request.body is None or not told.isdisjoint(here) or any(repeats(reading.text, one) for one in names):
-        return ""
-    subjects = [{*_stems(one)} - _NO_THING for said in reading.said for one in subjects_of(said, reading)]
-    subjects = [one for one in subjects if one]
-    if not subjects or any(not one.isdisjoint(_OF_THE_API) for one in subjects):
-        return ""
-    return places[0] if len(places) == 1 else part
 
 
 def subjects_of(said: Said, reading: Reading) -> tuple[str, ...]:
@@ -460,14 +338,6 @@ def of_path(request: Request, text: str, names: Collection[str]) -> set[str]:
     return here
 
 
-def _stems_of(place: str) -> frozenset[str]:
-    return frozenset(one for one in _stems(_name_at(place)) if one not in _VAGUE)
-
-
-def _name_at(place: str) -> str:
-    return next((one for one in reversed(segments(place)) if not one.isdecimal()), "")
-
-
 _SHORTEST: Final = 3
 _ENDINGS: Final = (("ies", "es", "s"), ("ing", "ied", "ed", "d"))
 
@@ -486,22 +356,12 @@ def _stems(text: str) -> Iterator[str]:
 
 _MARKS: Final = "'\"`#()[]:,.!"
 _SENTENCE_ENDS: Final = (". ", "; ", ": ", "\n")
-_FOR_GOOD: Final = (".past", ".too-late", ".no-longer")
 _ENDING: Final = (".under-way", ".locked-by-another")
 """Rows of what ends by itself."""
 _NO_THING: Final = frozenset(
     _stems("this that these those it they you your the and not has have been was were can cannot only some already")
 )
-_VAGUE: Final = frozenset(_stems("id name type value data item key status state"))
 _TAKING: Final = frozenset(_stems("delete remove destroy detach unassign revoke uninstall drop purge"))
-_OF_THE_API: Final = frozenset(
-    _stems(
-        "api server service system platform instance installation deployment database cluster backend hardware kernel"
-        " tenant organization organisation workspace license licence plan subscription edition feature functionality"
-        " module plugin quota limit storage disk memory capacity operation action request endpoint access permission"
-        " privilege login configuration setting administrator"
-    )
-)
 
 
 def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult) -> Repair | None:
