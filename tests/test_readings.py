@@ -30,7 +30,6 @@ OF_OTHER_TEXTS: Final = {
     "formats/message/literals.py": "data that a text has in brackets",
     "formats/statement.py": "names of headers",
     "core/alternative_search.py": "variables of templates of paths",
-    "core/answer_form.py": "media types",
     "core/document_size.py": "blanks of a body",
     "core/engine.py": "codes of an answer, names of headers",
     "core/feedback.py": "what is invisible in our own texts",

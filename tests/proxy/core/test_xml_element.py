@@ -9,7 +9,7 @@ import pytest
 
 from corrigible.proxy.core.api_profile import RefusalCase
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.xml_element import repair_element
+from corrigible.proxy.core.body_form import repair_element
 from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request

@@ -32,10 +32,9 @@ from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol
 
-from .answer_form import violation_of_accept
 from .answers import answered, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
-from .body_form import violation_of_form
+from .body_form import repair_element, violation_of_accept, violation_of_form
 from .likely_place import asked_places, may_be_asked, violation_at
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
@@ -46,7 +45,6 @@ from .told_together import moved_from, with_members_told
 from .verify import drop_invalid
 from .vetoes import confirmed, gated
 from .violation_finder import ViolationFinder
-from .xml_element import repair_element
 
 Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
@@ -55,7 +53,6 @@ _DESCRIPTION = "the description"
 _RESERVE = 2000
 """Steps that are left for what comes after."""
 _FORBIDDEN = 403
-_NOT_FOUND = 404
 _SERVER_FAULT = 500
 _LEAST_PARTICULAR = -15
 """Priority of general rules that each are about one status or one form of error."""

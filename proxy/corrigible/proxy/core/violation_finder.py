@@ -32,7 +32,6 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Protocol
 
 from .api_profile import RefusalCase
-from .method_offered import told_apart
 from .nothing_said import refuses_a_member, says_no_path, says_no_route, says_nothing
 from .request_at_fault import (
     BAD_REQUEST,
@@ -44,7 +43,7 @@ from .request_at_fault import (
     SERVER_FAULT,
     UNAUTHORIZED,
 )
-from .sent_in_body import noted
+from .sent_in_body import noted, told_apart
 from .told_violation import broken_text, stated_violation, told_spelling, unknown_member
 
 _ABOUT_THE_ROUTE: Final = frozenset({404, METHOD_NOT_ALLOWED, 410, 501})
