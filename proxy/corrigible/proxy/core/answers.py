@@ -55,6 +55,7 @@ class Fact(Enum):
     PASSING = "the answer says when to come back, or that something else ends by itself"
     OF_SOMEBODY = "the text says who did this, or who may"
     BARE = "nothing was sent beside the path"
+    OF_THE_PATH = "nothing was sent beside the path, or the text repeats what that names"
     TAKES_AWAY = "the request takes something away"
 
 
@@ -176,8 +177,15 @@ ROWS: Final = (
     _row("right", {Kind.RIGHT}, _ANY - {403}, Answer.TELL, "who may is decided by others; of 403 rules say so"),
     _row("not offered", {Kind.FEATURE, Kind.LIMIT}, _ANY, Answer.TELL, "it is so for every path"),
     _row("there", {Kind.EXISTS}, {400, 409, 422}, Answer.TELL, "what is there is shown by no look-up"),
-    _row("state", {Kind.STATE, Kind.IN_USE}, _ANY - _PATH, Answer.TELL, "something else has to change first"),
-    _row("fixed", {Kind.FIXED}, _REFUSED, Answer.TELL, "it takes no changes"),
+    _row("state", {Kind.STATE, Kind.IN_USE}, _ANY - _PATH - {_GONE}, Answer.TELL, "something else has to change first"),
+    _row(
+        "fixed",
+        {Kind.FIXED},
+        _REFUSED,
+        Fact.OF_THE_PATH,
+        Answer.TELL,
+        "of a body a part may be fixed, and not the rest",
+    ),
 )
 
 
@@ -292,6 +300,9 @@ class _Refusal:
 
     def _is_bare(self) -> bool:
         return self._request.body is None and not self._request.query
+
+    def _is_of_the_path(self) -> bool:
+        return self._is_bare() or any(repeats(self._error.message, one) for one in self._named)
 
     def _is_takes_away(self) -> bool:
         last = {*_stems(self._request.path.rpartition("/")[2]), *_stems(self._case.match.operation)}

@@ -80,7 +80,9 @@ def suggest(
     matcher = ErrorMatcher(case, explanation)
     matched: list[MatchedError] = []
     settled: set[int] = set()
-    for number, error in enumerate(case.errors[: limits.suggestions]):
+    # What is unknown may be what is missed beside it, under another name.
+    listed = enumerate(case.errors[: limits.suggestions])
+    for number, error in sorted(listed, key=lambda one: one[1].constraint in OF_UNKNOWN):
         if number in settled:
             continue
         try:
