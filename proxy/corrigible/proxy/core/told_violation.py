@@ -1,7 +1,5 @@
 """What a refusal tells of one place of a request, as a violation: the server's word beats the description's.
 
-These are the readings of texts that the reader of wordings replaces. `rules/schema_repair` reads no text.
-
 Knows: complaints with their places, what the description declares there. Does not know: how an answer is read.
 """
 
@@ -35,6 +33,8 @@ from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
+from .state_reader import repeats
+
 _UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
 _NAMES: Final = ("propertyNames", "enum")
 """Where a complaint about an unknown member keeps the names that are known there."""
@@ -46,13 +46,9 @@ _BARRED: Final = re.compile(
 """A sentence by which a member may not be sent at all: `ID can not be set for network create`."""
 _READ_OF_A_RULE: Final = 300
 _NOT_THERE: Final = ("undefined", "undefined.")
-_CONDITION: Final = re.compile(
-    r"(?i)\s*(?:if|when|whenever|unless|while|as long as) (?:the )?[\w.'\"`-]{1,80}(?: [\w'-]+){0,3}?"
-    r" (?:is|are|was|were) (?:not )?"
-    r"(?:set|specified|given|provided|sent|used|enabled|present|true|false)\b"
-)
+_OF_AN_INDEX: Final = frozenset({"index", "ordinal"})
+_CONDITION: Final = frozenset({"if", "when", "whenever", "unless", "while"})
 """How a sentence begins whose limit another member brings: `If checkpoint is specified then ntrees must ...`."""
-_OF_AN_INDEX: Final = re.compile(r"(?i)\b(?:index|ordinal)\b")
 _OF_TIME: Final = frozenset({"date", "date-time", "time"})
 _OF_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
@@ -63,7 +59,7 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if where not in (["body"], ["query"], ["headers"]):
         return None
     value = value_at(request, error.pointer)
-    error = error.at(error.pointer, error.constraint, _of_truth(_plain(error.stated, declared.schema), declared.schema))
+    error = error.at(error.pointer, error.constraint, _plain(error.stated, declared.schema))
     if error.constraint == "required":
         return _required(error, value, declared)
     if (element := _of_element(error, value, declared.schema)) is not None:
@@ -109,35 +105,24 @@ def _of_element(error: Violation, value: Json, declared: Schema) -> tuple[Violat
     return place, value[0], DeclaredPlace(inner if isinstance(inner, Mapping) else {})
 
 
-_A_NAME: Final = r"['\"`]?([A-Za-z_][\w.-]{0,60}\w)['\"`]?"
-_INSTEAD: Final = re.compile(
-    rf"(?i)\b(?:(?:use|try|send|pass|specify|provide|set|switch to) (?:the )?(?:new )?(?:[a-z]+ )??{_A_NAME}"
-    r"(?: (?:parameter|field|argument|property|option|key|value|member))? (?:instead|rather)"
-    rf"|instead,? (?:please )?use (?:the )?{_A_NAME}"
-    r"|(?:renamed (?:to|as)|(?:replaced|superseded) (?:by|with)|in favou?r of|(?:is|was) now (?:called|named))"
-    rf" {_A_NAME})"
-)
-"""A replacement that a server names, of a member or of its value."""
-
-
 def _replaced(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
     """Return the violation of a member, or of a value, for which a text names another one."""
     message, name = error.message[:_READ_OF_A_RULE], segments(error.pointer)[-1]
-    found = _INSTEAD.search(message)
-    named = next(filter(None, found.groups()), "") if found is not None else ""
+    said = (one for one in read(message).of(Kind.UNKNOWN) if not one.row.endswith(_GUESSED))
+    named = next((one for each in said for one in each.slots.get("instead", ())), "")
     if not named or named in (name, value) or letters(named) in _NO_NAMES:
         return None
-    said = set(re.findall(r"[\w.-]*\w", message))
-    if isinstance(value, str) and value and {*re.findall(r"[\w.-]*\w", value)} <= said and value != name:
+    if isinstance(value, str) and value != name and repeats(message, value):
         schema = {**declared.schema, "const": named, ONLY_TOLD: True}
         is_taken = first_violation(named, declared.schema) is None
         return SchemaViolation(error.pointer, "const", schema, value) if is_taken else None
-    if name not in said:
+    if not repeats(message, name):
         return None
     around = {"type": "object", **(declared.parent_schema or {}), INSTEAD: named}
     return SchemaViolation(error.pointer, "additionalProperties", around, value, declared.siblings)
 
 
+_GUESSED: Final = ".did-you-mean"
 _NO_NAMES: Final = word_set(
     "it this that these those them one a an the another other different valid something null none"
 )
@@ -186,9 +171,8 @@ def _is_only_asked(error: Violation, declared: Schema, *, reads: bool) -> bool:
     if _OF_NUMBERS.isdisjoint(error.stated):
         return False
     is_bare = not reads and len(segments(error.pointer)[-1]) == 1 and _OF_NUMBERS.isdisjoint(declared)
-    if _OF_AN_INDEX.search(error.message[:_READ_OF_A_RULE]) is not None:
-        return True
-    return is_bare or _CONDITION.match(error.message[:_READ_OF_A_RULE]) is not None
+    told = words(error.message[:_READ_OF_A_RULE])
+    return is_bare or not _OF_AN_INDEX.isdisjoint(told) or not _CONDITION.isdisjoint(told[:1])
 
 
 def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
@@ -213,13 +197,6 @@ def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
     if "const" in out and not _is_plain(out["const"], _WORD):
         del out["const"]
     return out
-
-
-def _of_truth(stated: dict[str, Json], declared: Schema) -> dict[str, Json]:
-    """Return the type of truth values where a server lists their texts, and the description has that type."""
-    listed = stated.get("enum")
-    is_listed = isinstance(listed, list) and sorted(map(str, listed)) == ["false", "true"]
-    return {"type": "boolean"} if is_listed and types(declared) == ("boolean",) else stated
 
 
 def _is_plain(value: Json, words: re.Pattern[str]) -> bool:
@@ -314,15 +291,10 @@ def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:
 
 _READ_OF_A_VALUE: Final = 1000
 """Letters of a message that are looked at."""
-_REFUSED: Final = re.compile(
-    r"(?i)\b(?:unknown|unsupported|unrecogni[sz]ed|invalid|illegal|bad|no such|must be (?:one|any) of|should be one of"
-    r"|(?:is|was|are) not (?:an? )?(?:\w{1,20} )?(?:supported|valid|known|recogni[sz]ed|allowed|permitted)"
-    r"|not (?:supported|valid|known|recogni[sz]ed))\b"
-)
-"""Words of complaints about a value that the server does not know."""
-_ABOUT_OTHERS: Final = re.compile(
-    r"(?i)\b(?:too|length|long|short|large|small|exceed\w*|already|exists|taken|expired|denied|permission"
-    r"|allowed (?:to|for)|characters?|signature|checksum|credentials?|state)\b"
+_REFUSED: Final = {Kind.UNKNOWN, Kind.VALUE, Kind.ABSENT}
+_ABOUT_OTHERS: Final = word_set(
+    "too length long short large small already expired denied permission character characters signature checksum"
+    " credential credentials state"
 )
 """Words of complaints about something else than how a value is written."""
 _OWN: Final = word_set(
@@ -339,7 +311,8 @@ def told_spelling(error: Violation, request: Request, schema: Schema) -> SchemaV
         return None
     if error.constraint not in ("", "enum") or error.stated or choices(schema):
         return None
-    if _REFUSED.search(message) is None or _ABOUT_OTHERS.search(message) is not None:
+    kinds = {one.kind for one in read(message).said}
+    if not kinds or kinds - _REFUSED or not _ABOUT_OTHERS.isdisjoint(words(message)):
         return None
     name = next((one for one in reversed(place) if not one.isdecimal()), "")
     if is_decisive(name, request) or not _OWN.isdisjoint(words(name)[-1:]):
