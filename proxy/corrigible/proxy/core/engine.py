@@ -28,8 +28,7 @@ from corrigible.rules.wordings import reading_with
 from corrigible.schema.document import pointer_problem
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .alternative import has_mappings, has_substitute, with_alternative
-from .alternative_search import may_be_about_the_operation
+from .alternative import has_mappings, has_substitute, may_be_about_the_operation, with_alternative
 from .api_profile import (
     ApiProfile,
     Explanation,

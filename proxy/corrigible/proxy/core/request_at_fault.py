@@ -10,7 +10,6 @@ Knows: statuses, codes, what texts say. Does not know: descriptions, rules.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -57,8 +56,6 @@ _OF_THE_SERVER: Final = word_set(
 )
 """Words of faults that no request is to blame for, or is not known to be."""
 _UNFORESEEN: Final = "unexpected error"
-_NAMES: Final = re.compile(r"\b\w+(?:\.\w+)+|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'")
-"""Names of types and members, and what was sent: they may have any word of a server."""
 _ANY_TEXT: Final = ": invalid argument"
 """How systems and libraries end any of their texts: it says nothing of what was sent."""
 _READ: Final = 1000
@@ -128,8 +125,10 @@ def _is_of_the_request(text: str, request: Request) -> bool:
     """
     reading = read(text)
     told = {one.kind for one in reading.of(*_OF_THE_REQUEST)}
+    # Names of types and members, and what was sent, may have any word of a server.
+    plain = " ".join(one for one in text.split() if one[0] not in "'\"" and "." not in one.strip(".,:;"))
     is_unforeseen = _UNFORESEEN in text.casefold() or "://" in text
-    if not told or is_unforeseen or not _OF_THE_SERVER.isdisjoint(words(_NAMES.sub(" ", text))):
+    if not told or is_unforeseen or not _OF_THE_SERVER.isdisjoint(words(plain)):
         return False
     sent = (one.value for one in sent_places(request) if isinstance(one.value, str) and one.value)
     return told != {Kind.ABSENT} or any(one in text for one in sent)
