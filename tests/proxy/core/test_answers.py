@@ -38,6 +38,7 @@ DECIDED: dict[str, tuple[R, int, str, str | None]] = {
     "refused value": (R("POST", "/orders", body=ORDER), 409, "That coupon was closed", "MODIFY_PARAMS"),
     "repeated": (R("POST", "/orders", body=ORDER), 412, "That coupon was closed", "MODIFY_PARAMS"),
     "passing": (R("PATCH", "/kilns/k-1", body={"heat": 9}), 409, "Another firing is in progress", "WAIT_AND_RETRY"),
+    "own state": (R("POST", FIRE), 500, "The database is not running", None),
     "caller": (R("POST", FIRE), 400, "You must be logged in", "ESCALATE"),
     "right": (R("POST", FIRE), 400, "You do not have permission to fire", "ESCALATE"),
     "not offered": (R("POST", FIRE), 404, "Remote firing is disabled", "ESCALATE"),

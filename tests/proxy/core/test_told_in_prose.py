@@ -258,7 +258,6 @@ def test_what_the_server_misses_is_named_where_the_description_has_no_such_opera
     ("method", "path", "message", "status", "is_asked"),
     [
         ("PUT", "/v3/halls/.hid/plan/ground", "plan_names may not begin with '.'", 400, True),
-        ("PUT", "/v3/halls/h-1/plan/ground", "Plan Name is reserved", 422, True),
         ("DELETE", "/v3/halls/main", "hall parameter's length is over 3 bytes", 400, True),
     ],
 )

@@ -55,6 +55,7 @@ class Fact(Enum):
     PASSING = "the answer says when to come back, or that something else ends by itself"
     OF_SOMEBODY = "the text says who did this, or who may"
     BARE = "nothing was sent beside the path"
+    OF_THE_SERVER = "the text is about the server itself"
     OF_THE_PATH = "nothing was sent beside the path, or the text repeats what that names"
     TAKES_AWAY = "the request takes something away"
 
@@ -172,6 +173,7 @@ ROWS: Final = (
     _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
     _row("refused value", {Kind.STATE, Kind.FIXED}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"),
     _row("repeated", _ALL, _ANY, Fact.REPEATED, Answer.SILENT, "what is repeated may be what is wrong"),
+    _row("own state", {Kind.STATE, Kind.LIMIT}, {500}, Fact.OF_THE_SERVER, Answer.SILENT, "it is nobody's task"),
     _row("passing", _STANDING, _REFUSED, Fact.PASSING, Answer.WAIT, "it ends by itself"),
     _row("caller", {Kind.CREDENTIALS}, _ANY, Answer.TELL, "no request does without credentials"),
     _row("right", {Kind.RIGHT}, _ANY - {403}, Answer.TELL, "who may is decided by others; of 403 rules say so"),
@@ -272,10 +274,15 @@ class _Refusal:
     def _is_repeated(self) -> bool:
         place = likely_value(self._error)
         if place and not self._error.likely[0].is_told:
-            sent = value_at(self._request, place)  # that it is likely by the form of the request says nothing
-            place = place if repeats(self._error.message, str(sent)) else ""
+            # That it is likely by the form of the request says nothing: the text has its value, or the word for it.
+            last = {*words(segments(place)[-1])[-1:]} - _VAGUE
+            is_named = last and last <= {*words(self._error.message)} - {*words(self._request.path)}
+            place = place if is_named or repeats(self._error.message, str(value_at(self._request, place))) else ""
         self._place = place or self._place
         return bool(place)
+
+    def _is_of_the_server(self) -> bool:
+        return not _OF_THE_SERVER.isdisjoint(words(self._error.message))
 
     def _is_done(self) -> bool:
         """Whether a short text says that what the request does is so already, and speaks of what the path names."""
@@ -365,6 +372,10 @@ def _stems(text: str) -> Iterator[str]:
             yield plain.rstrip("e")
 
 
+_VAGUE: Final = frozenset({"id", "name", "type", "value", "data", "item", "key", "status", "state"})
+_OF_THE_SERVER: Final = frozenset(
+    {"server", "service", "system", "database", "cluster", "backend", "hardware", "storage", "disk", "memory", "api"}
+)
 _MARKS: Final = "'\"`#()[]:,.!"
 _SENTENCE_ENDS: Final = (". ", "; ", ": ", "\n")
 _ENDING: Final = (".under-way", ".locked-by-another")

@@ -347,6 +347,7 @@ def _a_slip_away(value: str, told: Sequence[Json]) -> set[str]:
 
 
 _NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
+_OF_JSON: Final = frozenset({"json", "parse", "parsing", "parsed", "syntax", "token", "decode"})
 _MOST_TEXTS: Final = 100
 
 
@@ -356,7 +357,7 @@ def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
     A parameter may have a notation of its own that begins like JSON. Of a form the error has to name the field. A text
     of a call may be none in any way.
     """
-    if not read(error.message).of(Kind.MALFORMED):
+    if not read(error.message).of(Kind.MALFORMED) and _OF_JSON.isdisjoint(words(error.message[:_READ_OF_A_VALUE])):
         return None
     is_call = request.protocol is Protocol.GRPC
     if is_call:

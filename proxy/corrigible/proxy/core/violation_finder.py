@@ -97,7 +97,8 @@ class ViolationFinder:
             if not self._operation or self._request.protocol is not Protocol.HTTP:
                 wrong = self._description.nearest_operation(self._request.method, self._request.path)
                 wrong = wrong or self._beside(error.message, 404 if is_routeless else status)
-                if wrong is None:
+                is_told = says_no_path(error.message) or self._request.path in error.message
+                if wrong is None or (wrong.keyword == "around" and status != METHOD_NOT_ALLOWED and not is_told):
                     return ()
                 if is_routeless and wrong.keyword in ("elsewhere", "base"):
                     wrong = wrong._replace(keyword="around")  # a 400 is no proof that the path is what is wrong
