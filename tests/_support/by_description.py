@@ -72,10 +72,9 @@ def followed(
 class Declares:
     """A description that declares names, and finds nothing wrong with any request."""
 
-    operations = Operations({})
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, operations: Mapping[str, str]) -> None:
         self._vocabulary = vocabulary
+        self.operations = Operations(operations)
 
     def below(self, base: str) -> None:
         return None
@@ -100,9 +99,18 @@ class Declares:
 
 
 def errors_at_places(
-    exchange: Exchange, answer: Json, declared: Vocabulary | None = None, variables: Mapping[str, str] | None = None
+    exchange: Exchange,
+    answer: Json,
+    declared: Vocabulary | None = None,
+    variables: Mapping[str, str] | None = None,
+    *,
+    has_operations: bool = False,
 ) -> list[Violation]:
-    """Return the errors of an answer in any usual shape, at their places; without names there is no description."""
-    described = cast(Described, Declares(declared)) if declared is not None else None
+    """Return the errors of an answer in any usual shape, at their places; without names there is no description.
+
+    Only of a description that `has_operations` the form of a request alone tells a place.
+    """
+    operations = {"POST /orders": "described"} if has_operations else {}
+    described = cast(Described, Declares(declared, operations)) if declared is not None else None
     errors = GenericFormat().read(exchange, answer)
     return locate_errors(errors, exchange, answer, described, "described" if described else "", variables or {})

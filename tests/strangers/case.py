@@ -90,6 +90,8 @@ class Case(_Data):
     right: list[Call] = []
     accepted: list[int] = []
     """The status that the server gave to each of the right requests; 0: not tried."""
+    steps: list[Call] = []
+    """Requests that mend one fault of several. The server refuses them for another one, which only the caller mends."""
     ask_at: list[str] = []
     terminal_is_right: bool = False
     values: dict[str, str] = {}
@@ -106,6 +108,10 @@ class Case(_Data):
         accepted = self.accepted or [200] * len(self.right)
         calls = [call for call, status in zip(self.right, accepted, strict=True) if status < 400]
         return [document(call.wire(self.values)) for call in calls]
+
+    def steps_allowed(self) -> list[Request]:
+        """Return the requests of which each change is right, whether or not it is enough."""
+        return [*self.right_requests(), *(document(call.wire(self.values)) for call in self.steps)]
 
 
 class Figures(_Data):
@@ -236,8 +242,12 @@ def _changed(request: Mapping[str, Json], changes: Mapping[str, Json]) -> dict[s
 
 def fold(name: str) -> int:
     """Return the fold of a server, whatever others are added. Two recordings of one product are in the same."""
-    product = name.partition("_")[0]
-    return int.from_bytes(hashlib.sha256(product.encode()).digest()[:3]) % FOLDS
+    return int.from_bytes(hashlib.sha256(product(name).encode()).digest()[:3]) % FOLDS
+
+
+def product(name: str) -> str:
+    """Return what a recording is of: `cerbos_grpc` is of `cerbos`."""
+    return name.partition("_")[0]
 
 
 def save(name: str, stranger: Stranger) -> None:

@@ -186,7 +186,7 @@ def _is_step(case: Case, refused: Request, request: Request) -> bool:
     """Whether each place that differs from the refused request is as in one and the same right request."""
     before, sent = refused.document(), document(wire_request(request)).document()
     changed = [pointer for pointer, _ in differences(before, sent, "") if not is_ignored(pointer)]
-    rights = [right.document() for right in case.right_requests()]
+    rights = [right.document() for right in case.steps_allowed()]
     return bool(changed) and any(all(_at(right, one) == _at(sent, one) for one in changed) for right in rights)
 
 
@@ -213,8 +213,20 @@ def _comparable(request: Request) -> tuple[Json, ...]:
     body = _value(request.body) if isinstance(request.body, str) else request.body
     if media_type == _FORM and isinstance(body, Mapping):
         body = {name: _value(value) if isinstance(value, str) else value for name, value in body.items()}
-    body = json.dumps(body, sort_keys=True)
+    body = json.dumps(_plain_numbers(body), sort_keys=True)
     return (request.method, unquote(request.path), query, headers, body, media_type)
+
+
+def _plain_numbers(value: Json) -> Json:
+    """Return a value in which 1.0 is written as 1: to JSON they are one number."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case list():
+            return [_plain_numbers(one) for one in value]
+        case Mapping():
+            return {name: _plain_numbers(one) for name, one in value.items()}
+    return value
 
 
 def _value(text: Json) -> Json:

@@ -3,8 +3,8 @@
     make learn      (python -m tests.strangers.learn; a minute on one core)
 
 Writes `adapters/corrigible/adapters/reader/weights.json`, learned on all servers, `folds.json`, for each fold of
-servers what was learned without it, and the table of docs/servers.md on confidence. Prints how often the likeliest
-place is right on servers that were left out.
+servers what was learned without it, and for each server the rows of wordings that it alone needs, and the table of
+docs/servers.md on confidence. Prints how often the likeliest place is right on servers that were left out.
 
 The model is a conditional logit: the probability of a place is the exponential of the sum of its weights, divided by
 that of all places of the refusal. A refusal may have several right places. Ridge, no other tuning.
@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -29,10 +30,10 @@ from corrigible.adapters.reader import scorer
 from corrigible.adapters.reader.places import Place
 from corrigible.proxy.core.likely_place import BESIDE, SURE
 
-from .case import FOLDER, FOLDS, Case, document, fold, load, names
+from .case import FOLDER, FOLDS, Case, Stranger, document, fold, load, names, product
 from .judge import differences, is_ignored
 from .page import PAGE, with_reliability
-from .replay import Known, forget, replay
+from .replay import Known, forget, replay, rows_left_out
 
 WEIGHTS: Final = Path(scorer.__file__).with_name("weights.json")
 FOLD_WEIGHTS: Final = FOLDER / "folds.json"
@@ -65,28 +66,33 @@ class Sample(NamedTuple):
 _REPEATS_SECRET: Final = "a secret of the request would be repeated"
 
 
-def samples(server_names: Sequence[str]) -> Iterator[Sample]:
-    """Yield the errors of recorded refusals that the scorer is asked about."""
+def samples(server_names: Sequence[str], read: dict[str, Set[str]] | None = None) -> Iterator[Sample]:
+    """Yield the errors of recorded refusals that the scorer is asked about. `read` gets the rows that each needs."""
     for name in server_names:
         server = load(name)
         forget()
-        for case in server.cases:
-            if case.cls not in _CLASSES:
-                continue
-            first = case.model_copy(update={"exchanges": case.exchanges[:1]})
-            right = set(right_places(case))
-            for known, share in _KNOWN[: 1 if server.is_rpc else None]:
-                with scorer.use(_NO_WEIGHTS), scorer.observed() as seen:
-                    try:
-                        replay(name, server, first, known)
-                    except AssertionError as failure:  # without weights the first place is taken, also round a secret
-                        if _REPEATS_SECRET not in str(failure):
-                            raise
-                for refusal, evidence in seen:
-                    is_right = np.array([is_place(one, right) for one in refusal.places], bool)
-                    if is_right.size:
-                        yield Sample(name, server.is_rpc, evidence, is_right, share)
+        with rows_left_out() as rows:
+            for case in server.cases:
+                yield from _samples_of(name, server, case)
+        if read is not None:
+            read[product(name)] = read.get(product(name), set()) | rows
         forget()
+
+
+def _samples_of(name: str, server: Stranger, case: Case) -> Iterator[Sample]:
+    first = case.model_copy(update={"exchanges": case.exchanges[:1]})
+    right = set(right_places(case))
+    for known, share in _KNOWN[: 1 if server.is_rpc else None]:
+        with scorer.use(_NO_WEIGHTS), scorer.observed() as seen:
+            try:
+                replay(name, server, first, known)
+            except AssertionError as failure:  # without weights the first place is taken, also round a secret
+                if _REPEATS_SECRET not in str(failure):
+                    raise
+        for refusal, evidence in seen if case.cls in _CLASSES else ():
+            is_right = np.array([is_place(one, right) for one in refusal.places], bool)
+            if is_right.size:
+                yield Sample(name, server.is_rpc, evidence, is_right, share)
 
 
 def right_places(case: Case) -> Iterator[str]:
@@ -179,6 +185,13 @@ def _asked(p: np.ndarray[Any, Any]) -> list[int]:
     return chosen if p[chosen].sum() >= SURE else []
 
 
+def rows_of_one(read: Mapping[str, Set[str]]) -> dict[str, list[str]]:
+    """Return, by product, the rows of wordings that no other one needs: they may be there for it alone."""
+    count = Counter(row for rows in read.values() for row in rows)
+    only = {name: sorted(row for row in rows if count[row] == 1) for name, rows in sorted(read.items())}
+    return {name: rows for name, rows in only.items() if rows}
+
+
 class Learned(NamedTuple):
     """What is written: the weights, and what they were judged by."""
 
@@ -224,11 +237,13 @@ def learn_all(every: Sequence[Sample]) -> Learned:
 
 
 def main() -> None:
-    model, folds = learn_all(list(samples(names())))
+    read: dict[str, Set[str]] = {}
+    model, folds = learn_all(list(samples(names(), read)))
     WEIGHTS.write_text(json.dumps(model, indent=1) + "\n", "utf-8")
     lines = [
         f'"corpus": {json.dumps(folds["corpus"])}',
         f'"reliability": {json.dumps(folds["reliability"])}',
+        f'"rows": {json.dumps(rows_of_one(read))}',
         '"folds": [\n' + ",\n".join(map(json.dumps, folds["folds"])) + "\n]",
     ]
     FOLD_WEIGHTS.write_text("{" + ",\n".join(lines) + "}\n", "utf-8")

@@ -9,9 +9,12 @@ import base64
 import json
 import math
 import warnings
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
+from unittest.mock import patch
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
@@ -26,6 +29,7 @@ from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHe
 from corrigible.proxy.pack_tools.case_runner import answer_lookup
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.wordings import reader
 from corrigible.schema.exchange import Request
 
 from .case import FOLDER, Case, Recorded, Stranger, document, wire_request
@@ -60,6 +64,25 @@ def forget() -> None:
 @cache
 def descriptors(description: Path) -> Descriptors:
     return Descriptors(FileDescriptorSet.FromString(description.read_bytes()).file)
+
+
+@contextmanager
+def rows_left_out(left_out: Set[str] = frozenset()) -> Iterator[set[str]]:
+    """Read without some rows of wordings, by their ids. Yields those that were read, the set grows meanwhile."""
+    read: set[str] = set()
+    said = reader.Wordings.said
+
+    def others(wordings: reader.Wordings, *sentence: Any) -> list[reader.Said]:
+        found = [one for one in said(wordings, *sentence) if one.row not in left_out]
+        read.update(one.row for one in found)
+        return found
+
+    reader._read.cache_clear()
+    try:
+        with patch.object(reader.Wordings, "said", others):
+            yield read
+    finally:
+        reader._read.cache_clear()
 
 
 def replay(name: str, stranger: Stranger, case: Case, known: Known = "described") -> Episode:

@@ -111,8 +111,11 @@ def test_the_command_fails_below_a_bar(tmp_path: Path, monkeypatch: pytest.Monke
         assert gates.main(["--out", str(tmp_path / "out.json")]) == status
         assert gates.main(["--only", names()[0]]) == 0  # the bars are of all
     assert gates.main(["--out", str(tmp_path / "new.json"), "--compare", str(tmp_path / "out.json")]) == 1
-    assert gates.main(["--write"]) == 0
-    assert json.loads(gates.BARS.read_text("utf-8"))["figures"]["HTTP repaired"] == {"least": 50.0}
+    assert gates.main(["--write"]) == 1  # a bar does not sink unsaid
+    assert gates.main(["--lower", "a harder case"]) == 0
+    written = json.loads(gates.BARS.read_text("utf-8"))
+    assert written["figures"]["HTTP repaired"] == {"least": 50.0}
+    assert written["lowered"] == {"HTTP repaired": "a harder case"}
 
 
 def test_the_command_fails_where_a_page_has_other_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

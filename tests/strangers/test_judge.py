@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests._support.rows import rows
 from . import case as case_module
 from . import record, replay
 from .case import Call, Case, document
-from .judge import Episode, Reply, Verdict, follow, is_offered, judge, kind_of, wrong_edits
+from .judge import Episode, Reply, Verdict, follow, is_offered, is_same, judge, kind_of, wrong_edits
 
 SENT = Call(method="POST", path="/things", body={"nmae": "a"})
 RIGHT = Call(method="POST", path="/things", body={"name": "a"})
@@ -115,6 +116,19 @@ def test_kinds_of_answers_and_edits_that_are_wrong(
 ) -> None:
     case, episode = followed(cls, *answers)
     assert (kind_of(episode), is_offered(case, episode), wrong_edits(case, episode)) == (kind, offered, wrong)
+
+
+def test_a_step_that_mends_one_fault_of_several_is_no_wrong_edit() -> None:
+    case, episode = followed("ask", feedback(edit(RENAMED)), feedback(question("/body/size")))
+    nothing_is_right = case.model_copy(update={"right": []})
+    assert wrong_edits(nothing_is_right, episode) == 1
+    assert wrong_edits(nothing_is_right.model_copy(update={"steps": case.right}), episode) == 0
+
+
+def test_a_number_is_the_same_with_a_point() -> None:
+    sent = Request("POST", "/vectors", {}, {}, {"at": [1, 0.5]})
+    assert is_same(sent, dataclasses.replace(sent, body={"at": [1.0, 0.5]}))
+    assert not is_same(sent, dataclasses.replace(sent, body={"at": [1.5, 0.5]}))
 
 
 def test_a_recorded_server_is_replayed_as_it_was(

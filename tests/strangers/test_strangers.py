@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Set
 from functools import cache
 
 import numpy as np
 import pytest
 
 from corrigible.adapters.reader import scorer
+from corrigible.rules.wordings import reader
 from tests._support.rows import check_rows
 
 from . import learn
 from .case import FOLDS, Case, Stranger, fold, load, names
 from .judge import judge
 from .page import PAGE, README, read, title, with_reliability, written, written_readme
-from .replay import replay
+from .replay import replay, rows_left_out
 
 NAMES = names()
 LEARNED = json.loads(learn.WEIGHTS.read_text("utf-8"))
@@ -74,7 +76,9 @@ def test_what_is_learned_from_does_not_depend_on_what_was_learned() -> None:
 @pytest.fixture(scope="module")
 def learned_again() -> learn.Learned:
     """A minute on one core, so it is a fixture, which has no limit of time."""
-    return learn.learn_all(list(learn.samples(NAMES)))
+    read: dict[str, Set[str]] = {}
+    model, folds = learn.learn_all(list(learn.samples(NAMES, read)))
+    return learn.Learned(model, {**folds, "rows": learn.rows_of_one(read)})
 
 
 @pytest.mark.slow
@@ -83,10 +87,20 @@ def test_learning_again_finds_the_same(learned_again: learn.Learned) -> None:
     assert folds["corpus"] == OF_FOLDS["corpus"], "make learn"
     for name in ("corpus", "errors", "servers"):
         assert model[name] == LEARNED[name]
-    assert folds["reliability"] == OF_FOLDS["reliability"]
+    for name in ("reliability", "rows"):
+        assert folds[name] == OF_FOLDS[name]
     for found, committed in zip((model, *folds["folds"]), (LEARNED, *OF_FOLDS["folds"]), strict=True):
         assert found["weights"] == pytest.approx(committed["weights"], abs=0.005)
         assert found["calibration"] == pytest.approx(committed["calibration"], abs=0.005)
+
+
+def test_a_row_that_one_server_alone_needs_is_left_out_for_it() -> None:
+    read = {"a": {"en.one", "en.both"}, "b": {"en.both"}}
+    assert learn.rows_of_one(read) == {"a": ["en.one"]}
+    with rows_left_out(frozenset({"en.missing.is-required"})) as rows:
+        assert [one.row for one in reader.read("name is required. 'x' is unknown").said] == ["en.unknown.not-expected"]
+    assert rows == {"en.unknown.not-expected"}
+    assert reader.read("name is required").said
 
 
 def test_weights_of_a_fold_have_not_seen_its_servers() -> None:

@@ -288,11 +288,13 @@ def _parts_of(place: tuple[str, ...], value: str, names: frozenset[str]) -> Iter
         return
     scheme = _SCHEME.match(value)
     rest = value[scheme.end() :] if scheme is not None else value
-    if scheme is None or place[-1].lower() not in CREDENTIALS:
+    is_whole = place[-1].lower() not in CREDENTIALS
+    if scheme is None or is_whole:
         yield value
     yield rest
     # A signature stands beside what is no secret: `t=1700000000,v1=...`, `Credential=..., Signature=...`
-    yield from (one for one in _BETWEEN_PARTS.split(rest) if len(one) >= _LONG and not is_ordinary(one))
+    shortest = _LONG if is_whole else _SHORTEST
+    yield from (one for one in _BETWEEN_PARTS.split(rest) if len(one) >= shortest and not is_ordinary(one))
 
 
 def _in_basic(headers: Iterable[tuple[str, str]]) -> Iterator[str]:

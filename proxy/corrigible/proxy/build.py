@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
-from corrigible.adapters.base import Adapter, Described
+from corrigible.adapters.base import Adapter, Described, Undescribed
 from corrigible.adapters.formats.generic import MappedFormat
 from corrigible.adapters.mapping.map_index import MapIndex, Maps, map_files, maps_of_pack, read_map
 from corrigible.adapters.operation import Operations
@@ -104,6 +104,8 @@ def profile_of(pack: Pack, description: Described | None = None) -> ApiProfile:
             adapter = replace(adapter, operations=adapter.operations.merged_with(more))
     if pack.error is not None:
         adapter = replace(adapter, formats=(MappedFormat(pack.error), *adapter.formats))
+    if description is not None and not description.operations.names:
+        description = Undescribed()  # it says as much as none
     return ApiProfile(adapter, pack, RuleIndex(pack.rules), description)
 
 

@@ -65,11 +65,15 @@ ONE = "1 validation error detected: "
             "/body/Limit",
             {"maximum": 100},
         ),
-        (ONE + failed("limit", "Member must be between 1 and 100, inclusive", "500"), "/body/Limit", {}),
+        (
+            ONE + failed("limit", "Member must be between 1 and 100, inclusive", "500"),
+            "/body/Limit",
+            {"minimum": 1, "maximum": 100},
+        ),
         (
             ONE + failed("/tableName", "Member must have length between 3 and 255, inclusive", "with length 0"),
             "/body/TableName",
-            {},
+            {"minLength": 3, "maxLength": 255},
         ),
     ],
 )

@@ -60,6 +60,10 @@ def read(body: Any, status: int = 400, declared: Vocabulary = DECLARED, request:
         ("unit", "is required", ""),  # two places lack it
         ("colour", "is too bright", ""),  # nobody has it
         ("flow.colour", "is too bright", ""),
+        # The told place holds the one that the text tells of. A text that repeats all of it is about the whole.
+        ("schedule", "unknown zone `CET`, expected one of `UTC`, `GMT`", "/body/schedule/zone"),
+        ("schedule", "is not complete", "/body/schedule"),
+        ("schedule", 'must be a list, not {"cron": "every day", "zone": "CET"}', "/body/schedule"),
         ("title." * 50 + "colour", "is required", ""),  # no place is so deep
         ("items." + "9" * 5000, "is too bright", ""),
     ],

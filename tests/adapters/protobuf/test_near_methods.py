@@ -123,6 +123,9 @@ def _service(package: str, name: str, *methods: str) -> descriptor_pb2.FileDescr
         ("/farm.store/Store/Gett", ["/farm.store.Store/Get"], False),
         ("/farm.store.Store/Put", ["/farm.depot.Depot/Put"], False),
         ("/farm.store/Store/Put", ["/farm.depot.Depot/Put"], False),
+        # A service that nobody has: of the same name behind more words, or another one with a method of that name.
+        ("/farm.old.NorthernDepot/Put", ["/farm.depot.Depot/Put"], False),
+        ("/farm.old.Storage/Put", ["/farm.depot.Depot/Put"], True),
         ("/farm.barn.Barn/GetHealth", ["/farm.barn.Barn/Health"], True),
         ("/farm.barn.Barn/State", ["/farm.barn.Barn/GetState"], False),
     ],

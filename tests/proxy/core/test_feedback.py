@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,44 @@ def test_secrets_of_the_request(body: Any, query: Any, parameters: Any, kept: bo
     for where in (suggestion(parameters=parameters), suggestion(steps=[{"body": parameters}])):
         with pytest.raises(FeedbackRejected, match=r"^a secret of the request would be repeated$"):
             encoded(where, request=request, secrets=SECRETS)
+
+
+@rows(
+    ("parts", "said", "kept"),
+    [
+        ({"headers": {"authorization": "Bearer s3cr3t-value"}}, "s3cr3t-value", False),
+        ({"headers": {"authorization": "Bearer s3cr3t-value"}}, "not S3CR3T-VALUE", False),
+        ({"headers": {"authorization": 'Token token="s3cr3t9"'}}, "s3cr3t9", False),
+        ({"headers": {"authorization": "Basic YWxpY2U6czNjcjN0"}}, "s3cr3t", False),  # alice:s3cr3t
+        ({"headers": {"cookie": "theme=dark; session=s3cr3t-value"}}, "s3cr3t-value", False),
+        ({"headers": {"x-api-key": "s3cr3t-value"}}, "s3cr3t-value", False),
+        ({"headers": {"x-request-id": "s3cr3t-value"}}, "s3cr3t-value", True),
+        ({"query": {"access_token": ["s3cr3t-value"]}}, "s3cr3t-value", False),
+        ({"query": {"key": "s3cr3t-value"}}, "s3cr3t-value", False),
+        ({"body": {"auth": {"clientKeys": ["s3cr3t-value"]}}}, "s3cr3t-value", False),
+        ({"body": {"clientKeys": ["\ud800 s3cr3t-value"]}}, "another", True),
+        ({"body": {"note": "s3cr3t-value"}}, "s3cr3t-value", True),
+    ],
+)
+def test_credentials_of_the_request(parts: dict[str, Any], said: str, kept: bool) -> None:
+    request = Request("POST", "/x", **parts)
+    asked = suggestion(
+        placeholders=[{"pointer": "/body/note", "ask": "user", "schema": {"type": "string", "enum": ["a", said]}}]
+    )
+    encoded(asked, request=request)
+    assert ("enum" in asked["placeholders"][0]["schema"]) is kept  # it is asked without the values
+    shown = (
+        suggestion(parameters={"note": said}),
+        suggestion(placeholders=[{"pointer": f"/body/{said}", "ask": "user", "schema": {}}]),
+    )
+    for one in shown:
+        with nullcontext() if kept else pytest.raises(FeedbackRejected, match="a secret of the request"):
+            assert encoded(one, request=request) == ["m"]
+
+
+def test_a_name_of_the_request_gives_no_credential_away() -> None:
+    request = Request("POST", "/x", headers={"x-api-key": "customer9"}, body={"customer9": 1})
+    assert encoded(suggestion(patch=[{"op": "remove", "path": "/body/customer9"}]), request=request) == ["m"]
 
 
 def test_a_secret_in_another_form_is_asked_for() -> None:

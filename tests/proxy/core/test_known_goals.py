@@ -206,8 +206,30 @@ def test_something_wider_or_less_is_not_what_was_asked_for(
         ("The order 9 was already approved", "ESCALATE"),
         ("Parent order is already approved", "ESCALATE"),
         ("The invoice is already approved", "ESCALATE"),
+        ("Cannot approve, already shipped", "ESCALATE"),
+        ("approve failed, order is already closed", "ESCALATE"),
+        ("The order is not already approved", "ESCALATE"),
+        ("It is already too late to approve", "ESCALATE"),
+        ("Is the order already approved?", "ESCALATE"),
     ],
 )
 def test_a_sentence_about_another_thing_is_no_answer(engine: Engine, message: str, action: str) -> None:
     feedback = feedback_about(engine, Request("POST", "/orders/7/approve"), 409, {"message": message})
     assert actions(feedback) == [action]
+
+
+@rows(
+    ("status", "beside", "action"),
+    [
+        (409, {}, "ALREADY_DONE"),
+        (400, {}, "ESCALATE"),
+        (422, {}, "ESCALATE"),
+        (422, {"order": {"state": "approved"}}, "ALREADY_DONE"),
+        (422, {"order": {"state": "open", "note": "approved or not"}}, "ESCALATE"),
+    ],
+)
+def test_a_sentence_alone_does_not_say_that_the_goal_holds(
+    engine: Engine, status: int, beside: dict[str, Any], action: str
+) -> None:
+    answer = {"message": "The order is already approved", **beside}
+    assert actions(feedback_about(engine, Request("POST", "/orders/7/approve"), status, answer)) == [action]

@@ -40,7 +40,7 @@ def test_the_defaults() -> None:
     limits = Limits()
     assert (limits.body, limits.suggestions, limits.feedback) == (1 << 20, 16, 4096)
     assert (limits.seconds, limits.seconds_with_lookups, limits.lookups) == (0.25, 1.0, 12)
-    assert (limits.steps, limits.steps_for_values, limits.text) == (20_000, 4, 8192)
+    assert (limits.steps, limits.steps_for_values, limits.text) == (20_000, 1, 8192)
     assert (limits.values, limits.depth, limits.errors) == (50_000, 100, 64)
 
 

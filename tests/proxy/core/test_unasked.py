@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 from urllib.parse import parse_qsl
 
 import pytest
@@ -16,10 +17,12 @@ from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core import vetoes
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.evidence import Evidence, Source, is_enough, source_of
+from corrigible.proxy.core.evidence import Change, Edit, Evidence, Source, is_enough, source_of
 from corrigible.proxy.grpc.corrector import GrpcCorrector
 from corrigible.proxy.grpc.forwarder import CallResult
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
+from corrigible.rules.schema_repair.schema_violation import DeclaredPlace
+from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Suggestion
 from corrigible.schema.reader import Next, apply
@@ -119,6 +122,11 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     ("/parcels", {"wieght": 5, "label": "zz"}, "label zz is refused", None),
     ("/parcels", {"service": "expres"}, "Bad Request", {"service": "express"}),
     ("/parcels", {"service": "expres", "label": "zz"}, "label zz is refused", None),
+    # The answer has another declared name or allowed value.
+    ("/parcels", {"wieght": 5}, "unknown field wieght, label and weight are known", {"weight": 5}),
+    ("/parcels", {"wieght": 5}, "unknown field wieght, use label instead", None),
+    ("/parcels", {"wieght": 5}, "wieght: unbekannt, gemeint ist 'label'", None),
+    ("/parcels", {"service": "expres"}, "service: economy is meant by expres", None),
     # The answer alone: only the same value in the form that it states, or a slip of what it lists.
     ("/parcels", {"free": "opne"}, "free must be one of: open, closed", {"free": "open"}),
     ("/parcels", {"free": "maybe"}, "free must be one of: open, closed", None),
@@ -143,6 +151,23 @@ def _is_only_flagged(suggestion: Suggestion) -> bool:
     return suggestion.safety is None or not suggestion.safety.requires_confirmation
 
 
+@pytest.mark.parametrize(
+    ("member", "value", "text"),
+    [
+        ("label", 5, "5"),
+        ("label", 7.5, "7.5"),
+        ("label", 7.0, "7.0"),
+        ("label", True, None),
+        ("made_date", 1764410400, None),
+    ],
+)
+def test_a_value_is_made_a_text_where_it_has_one_form_as_a_text(member: str, value: Json, text: str | None) -> None:
+    """The word for yes may be one of the API's own, such as `open`, and a date has many forms."""
+    answer = {"errors": [{"field": member, "message": "must be of type string"}]}
+    sent = sent_unasked(build_engine(()), "/parcels", {member: value}, answer)
+    assert sent == (None if text is None else {member: text})
+
+
 @rows(("path", "body", "answer", "after"), KINDS)
 def test_kinds(engine: Engine, path: str, body: Any, answer: Json, after: Any) -> None:
     assert sent_unasked(engine, path, body, answer) == after
@@ -164,9 +189,32 @@ def test_what_rests_on_one_source_is_offered(engine: Engine, path: str, body: An
     assert outcome.request.body == confirmed
 
 
+@rows(
+    ("member", "sent", "message", "after"),
+    [
+        ("weight", 5, "weight must be at least 9", None),
+        ("weight", "5", "weight must be at least 9", 5),
+        ("timeout", "5m", "timeout should be '5h'", None),
+        ("label", "basic", "label should be 'gold'", None),
+        ("label", "read", "label should be 'admin:read'", None),
+        ("label", "a.example/b", "label should be 'https://a.example/b'", "https://a.example/b"),
+        ("fragile", False, "fragile must be one of: true", None),
+    ],
+)
+def test_more_than_was_wished_is_not_sent_by_readers_that_send_what_is_flagged(
+    engine: Engine, member: str, sent: Any, message: str, after: Any
+) -> None:
+    request = Request("POST", "/parcels", headers={"content-type": "application/json"}, body={member: sent})
+    feedback = feedback_about(engine, request, 400, {"errors": [{"field": member, "message": message}]})
+    assert feedback is not None
+    outcome = apply(feedback, request, confirm=_is_only_flagged)
+    assert (outcome.request.body[member] if isinstance(outcome, Next) else None) == after
+
+
 VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "elsewhere": ("POST", "/parcels", {"sender": True, "label": "x"}, 400, "label must be a string like sender"),
     "known name": ("POST", "/parcels", {"Sender": "x"}, 400, "Sender must not be blank"),
+    "told otherwise": ("POST", "/parcels", {"wieght": 5}, 400, "unknown field wieght, use label instead"),
     "made a text": ("POST", "/parcels", {"sender": 7, "label": "x"}, 400, "label 'x' of sender is not known"),
     "another left": ("POST", "/parcels", {"tags": [1, 2]}, 400, TAG),
     "misfit": ("POST", "/labels/7?url=x", None, 405, "Method Not Allowed"),
@@ -174,7 +222,7 @@ VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "two changes": ("POST", "/parcels", {"zone": "noth"}, 400, "invalid zone noth"),
     "truth word": ("POST", "/parcels", {"mark": "YES"}, 400, "mark: 'YES' is not one of [True, 'true', 'yes', 'no']"),
     "words alone": ("POST", "/parcels", {"free": 5}, 400, "free must be a string"),
-    "zone": ("POST", "/parcels", {"due": "2026-01-31"}, 400, "due is not a valid date-time"),
+    "more": ("POST", "/parcels", {"due": "2026-01-31"}, 400, "due is not a valid date-time"),
 }
 """For a veto an edit that is sent without it: what the others are against, a repair asks for by itself."""
 
@@ -194,6 +242,66 @@ def test_each_veto_is_what_keeps_an_edit(veto: vetoes.Veto, tmp_path: Path, monk
     assert sent() is None
     monkeypatch.setattr(vetoes, "VETOES", tuple(one for one in vetoes.VETOES if one is not veto))
     assert sent() is not None
+
+
+LINES: Json = {"type": "array", "items": {"type": "object", "properties": {"sku": {}, "count": {}}}}
+LINE: Json = {"depth": 8}
+ROW: Json = {"sku": "a"}
+BOX: Json = {"type": "object", "required": ["name"], "properties": {"name": {}, "width": {}}}
+SENDER = DeclaredPlace({"type": "string"}, siblings=("sender",))
+AGAINST: list[tuple[str, Change, Json, set[Evidence], bool]] = [
+    # One source alone says that a body is to be a list; the description, or a place that is told, says so as well.
+    ("restructured", Change("/body", "/body", {"a": 1}, [{"a": 1}]), {}, {Evidence.STATED, Evidence.NAMED}, True),
+    ("restructured", Change("/body/x", "/body/x", "a", ["a"]), {}, {Evidence.STATED}, True),
+    ("restructured", Change("/body/x", "/body/x", "a", ["a"]), {}, {Evidence.STATED, Evidence.NAMED}, False),
+    ("restructured", Change("/body/x", "/body/x", "a", ["a"]), {}, {Evidence.DECLARED}, False),
+    ("restructured", Change("/body/x", "/body/x", 7, "7"), {}, {Evidence.STATED}, False),
+    ("restructured", Change("/body/box/a", "/body/a", 7, 7), {}, {Evidence.NAMED}, True),
+    # An object of other members is put into a list, a value into an object that needs more or another member.
+    ("strange", Change("/body/lines", "/body/lines", LINE, [LINE]), LINES, set(), True),
+    ("strange", Change("/body/lines", "/body/lines", ROW, [ROW]), LINES, set(), False),
+    ("strange", Change("/body/box", "/body/box", "a", {"width": "a"}), BOX, set(), True),
+    ("strange", Change("/body/box", "/body/box", "a", {"name": "a"}), {"properties": {"name": {}}}, set(), False),
+    # Thirty of what: a text has to say it.
+    ("unit", Change("/body/timeout", "/body/timeout", 30, "30"), {"type": "string"}, set(), True),
+    (
+        "unit",
+        Change("/body/timeout", "/body/timeout", 30, "30"),
+        {"type": "string", "pattern": "^[0-9]+$"},
+        set(),
+        False,
+    ),
+    ("unit", Change("/body/label", "/body/label", 30, "30"), {"type": "string"}, set(), False),
+    ("unit", Change("/body/timeout", "/body/timeout", "30", "30s"), {"type": "string"}, set(), False),
+    # A name becomes one that is declared no more than the one that was sent.
+    ("undeclared name", Change("/body/sendr", "/body/sende", "a", "a"), SENDER._replace(schema={}), set(), True),
+    ("undeclared name", Change("/body/sender", "/body/sende", "a", "a"), SENDER, set(), False),
+    ("undeclared name", Change("/body/sendr", "/body/sende", "a", "a"), DeclaredPlace({}), set(), False),
+]
+"""Edits that a veto is against, and near ones that it is not."""
+
+
+@rows(("name", "change", "declared", "evidence", "holds"), AGAINST)
+def test_what_a_veto_is_against(
+    name: str, change: Change, declared: Json | DeclaredPlace, evidence: set[Evidence], holds: bool
+) -> None:
+    place = declared if isinstance(declared, DeclaredPlace) else DeclaredPlace(declared)
+    refused = SimpleNamespace(
+        schema=lambda _: place.schema,
+        has=lambda _: False,
+        request=None,
+        case=SimpleNamespace(match=SimpleNamespace(operation="make")),
+        description=SimpleNamespace(declared_place=lambda *_: place),
+    )
+    edit = SimpleNamespace(
+        changes=[change], evidence=frozenset(evidence), error=Violation(pointer=change.source), refused=refused
+    )
+    (veto,) = [one for one in vetoes.VETOES if one.name == name]
+    assert veto.holds(cast(Edit, edit)) is holds
+
+
+def test_each_veto_has_an_example() -> None:
+    assert {one.name for one in vetoes.VETOES} == {*VETOED, *(name for name, *_ in AGAINST)}
 
 
 WRONG: dict[str, st.SearchStrategy[Any]] = {

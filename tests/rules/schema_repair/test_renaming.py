@@ -303,22 +303,27 @@ def test_what_the_object_beside_it_declares_is_moved_and_never_left_out(beside: 
 
 
 @rows(
-    ("name", "rest"),
+    ("name", "rest", "place"),
     [
-        ("definitions", {"properties": {"u": {"$ref": "#/definitions/User"}}}),
-        ("a/b", {"u": "#/x/a~1b"}),
-        ("user", {"url": "https://example.com/${user}/x"}),
-        ("user", {"text": "Dear {{ user }},"}),
-        ("card", {"type": "card"}),
-        ("colour", {"required": ["colour"]}),
+        ("definitions", {"properties": {"u": {"$ref": "#/definitions/User"}}}, "/body/properties/u/$ref"),
+        ("a/b", {"u": "#/x/a~1b"}, "/body/u"),
+        ("user", {"url": "https://example.com/${user}/x"}, "/body/url"),
+        ("user", {"text": "Dear {{ user }},"}, "/body/text"),
+        ("card", {"type": "card"}, "/body/type"),
+        ("colour", {"required": ["colour"]}, "/body/required/0"),
     ],
 )
-def test_nothing_is_left_out_that_something_else_refers_to(name: str, rest: dict[str, Json]) -> None:
+def test_what_something_else_refers_to_is_asked_about_before_it_is_left_out(
+    name: str, rest: dict[str, Json], place: str
+) -> None:
     body = {name: {"x": 1}, **rest}
     violation = SchemaViolation(f"/body/{name.replace('/', '~1')}", "additionalProperties", {}, body[name])
     proposal = undeclared(violation, Request("POST", "/x", body=body), "1.")
     assert proposal is not None
-    assert all("patch" not in one for one in proposal.suggestions)
+    question, removal = proposal.suggestions
+    assert "patch" not in question
+    assert removal["safety"]["requires_confirmation"] is True
+    assert removal["safety"]["loses"] == [place]
     left = undeclared(violation, Request("POST", "/x", body={name: {"x": 1}, "note": f"no {name}s"}), "1.")
     assert left is not None and left.suggestions[0]["patch"][-1]["op"] == "remove"
 
@@ -360,6 +365,8 @@ def test_a_place_that_is_taken_stays() -> None:
         ({"new": {"type": "integer"}}, {"old": 5}, None),
         ({"new": {"type": "string"}}, {"old": 5}, True),
         ({"old": {}, "new": {"type": "integer"}}, {"old": 5}, True),  # the description has both
+        ({"new": {"type": "integer"}, "other": {"type": "integer"}}, {"old": 5}, True),  # the text alone chooses
+        ({"new": {"type": "integer"}, "other": {"type": "integer"}}, {"old": 5, "other": 1}, None),
     ],
 )
 def test_the_name_that_the_server_has_instead_keeps_the_value(
@@ -374,6 +381,30 @@ def test_the_name_that_the_server_has_instead_keeps_the_value(
     assert suggestion["safety"].get("requires_confirmation") is confirms
     taken = undeclared(violation, Request("POST", "/x", body={**body, "new": 6}), "1.")
     assert taken is not None and taken.suggestions[0]["patch"][-1]["op"] == "remove"
+
+
+@rows(
+    ("declared", "required", "confirms"),
+    [
+        (("max_completion_tokens", "user"), [], None),
+        (("max_completion_tokens", "max_prompt_tokens"), [], True),
+        (("max_completion_tokens", "max_prompt_tokens"), ["max_completion_tokens"], None),
+        (("max_tokens_now", "max_completion_tokens"), ["max_tokens_now"], True),
+    ],
+)
+def test_a_text_alone_chooses_no_declared_member(
+    declared: tuple[str, ...], required: list[str], confirms: bool | None
+) -> None:
+    schema: dict[str, Json] = {
+        "type": "object",
+        "properties": {one: {"type": "integer"} for one in declared},
+        "required": required,
+        INSTEAD: "max_completion_tokens",
+    }
+    violation = SchemaViolation("/body/max_tokens", "additionalProperties", schema, 5, declared)
+    proposal = undeclared(violation, Request("POST", "/x", body={"max_tokens": 5}), "1.")
+    assert proposal is not None
+    assert proposal.suggestions[0]["safety"].get("requires_confirmation") is confirms
 
 
 @pytest.mark.parametrize(
@@ -392,3 +423,13 @@ def test_what_is_not_indented_goes_into_what_is_empty_before_it(body: Json, decl
     (one,) = unknown("requests", body, **declared)
     assert one["op"] == ("move" if is_moved else "remove")
     assert one["requires_confirmation"] is True
+
+
+def test_a_list_of_named_things_is_referred_to_by_their_names() -> None:
+    body: Json = {"volumes": [{"name": "data", "size": 1}], "mounts": [{"name": "data", "path": "/d"}]}
+    question, removal = unknown("volumes", body, mounts={"type": "array"})
+    assert question["op"] == "ask"
+    assert (removal["path"], removal["loses"]) == ("/body/volumes", ["/body/mounts/0/name"])
+    body["mounts"][0]["name"] = "other"
+    (removal,) = unknown("volumes", body, mounts={"type": "array"})
+    assert removal["op"] == "remove"

@@ -16,17 +16,19 @@ from corrigible.rules.budget import remaining
 from corrigible.rules.pack.error_mapping import ErrorMapping
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.nearness import is_plural, letters
+from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.rules.wordings import Kind, read
+from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
 from .message.literals import find_literal
-from .pointers import member_pointer, without_foreign_step
+from .pointers import as_spelled, member_pointer, pointer, steps, without_foreign_step
 from .sent_places import places_of, sent_places
 from .statement import complete
-from .text_shapes import printed_text, told_in
+from .text_shapes import printed_text, told_below, told_in
 
 _MOST: Final = 64
 """Errors of one answer, those that texts hold included."""
@@ -87,7 +89,7 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     if code:
         code = plain_code(code.partition(";")[0].partition(":")[0])
         found = [one if one.code else one._replace(code=code) for one in found]
-    errors = _each_once(_of_alternatives(_completed(found, exchange.request)))
+    errors = _each_once(_of_alternatives(_completed(found, exchange.request), exchange.request))
     placed = [_as_sent(one, exchange.request) if number < _FEW else one for number, one in enumerate(errors)]
     return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in placed]
 
@@ -100,14 +102,50 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
         if found and remaining() < enough:
             break
         for inside in _opened(one, request):
-            each = [_at_member(done, request) for done in complete(inside)]
+            each = [at_path(done, request) or at_member(done, request) for done in complete(inside)]
             found += (done._replace(printed=_as_written(done, one)) for done in each)
         if len(found) >= _MOST:
             break
     return found[:_MOST]
 
 
-def _at_member(error: Violation, request: Request) -> Violation:
+def at_path(error: Violation, request: Request) -> Violation | None:
+    """Return an error without a place at the path of names by which its text calls a member; None where it does not.
+
+    Only one path may be meant, which the request has, or would have if the member was not missing: `unknown field
+    "spec.containers[0].limits"`, `body.parent.page_id should be defined`.
+    """
+    if error.pointer or request.protocol is not Protocol.HTTP:
+        return None
+    found: dict[str, str] = {}
+    for said in read(error.message).said:
+        for field in said.slots.get("field", ()):
+            path = steps(field)
+            for names in (path, path[1:]):  # it may begin with the name of a type
+                told = pointer(names, request) if len(names) > 1 else ""
+                around, _, last = told.rpartition("/")
+                is_lack = said.kind is Kind.MISSING or (said.kind is Kind.VALUE and value_at(request, told) is MISSING)
+                place = f"{as_spelled(around, request)}/{last}" if is_lack else as_spelled(told, request)
+                place = without_foreign_step(place, "required" if is_lack else "", request) if told else ""
+                if _is_at_path(place, request, is_lack=is_lack):
+                    found.setdefault(place, "required" if is_lack else error.constraint)
+                    break
+    if len(found) != 1:
+        return None
+    ((place, constraint),) = found.items()
+    return error._replace(pointer=place, constraint=constraint)
+
+
+def _is_at_path(place: str, request: Request, *, is_lack: bool) -> bool:
+    """Whether a request has a place inside of an object, or lacks it there."""
+    there = value_at(request, place) if place.count("/") > 2 else MISSING
+    if not is_lack:
+        return there is not MISSING
+    is_inside = isinstance(value_at(request, place.rpartition("/")[0]), Mapping)
+    return place.count("/") > 2 and there in (MISSING, None, "") and is_inside
+
+
+def at_member(error: Violation, request: Request) -> Violation:
     """Return an error at the member that its text names, where a format tells the object that lacks or has it."""
     there = value_at(request, error.pointer)
     *around, name = segments(error.pointer) or [""]
@@ -119,7 +157,10 @@ def _at_member(error: Violation, request: Request) -> Violation:
 
 def _opened(error: Violation, request: Request) -> Iterator[Violation]:
     """Yield the errors that a text without a place tells in a form of its own, or as an answer inside it."""
-    if error.pointer or not error.message or len(error.message) > _LONGEST:
+    if error.pointer and (below := told_below(error.message, error.pointer, request)) is not None:
+        stated = {"const": below.element} if below.element else error.stated
+        yield error._replace(message=below.text, pointer=below.pointer, constraint=below.keyword, stated=stated)
+    elif error.pointer or not error.message or len(error.message) > _LONGEST:
         yield error
     elif told := told_in(error.message, request):
         for one in told:
@@ -257,8 +298,11 @@ def _as_written(error: Violation, around: Violation) -> str:
     return "" if not error.printed and error.message in around.message else around.message
 
 
-def _of_alternatives(errors: list[Violation]) -> list[Violation]:
-    """Join errors at one place each of which tells the value of another alternative, as Effect and io-ts do."""
+def _of_alternatives(errors: list[Violation], request: Request) -> list[Violation]:
+    """Join errors at one place each of which tells the value of another alternative, as Effect and io-ts do.
+
+    Without those about a type where another alternative takes values of the type that was sent, as zod and pydantic do.
+    """
     out: list[Violation] = []
     for error in errors:
         before = out[-1] if out else None
@@ -266,6 +310,17 @@ def _of_alternatives(errors: list[Violation]) -> list[Violation]:
         if before is not None and is_next and {*before.stated} == {"enum"}:
             more = [one for one in error.stated["enum"] if one not in before.stated["enum"]]
             out[-1] = before._replace(stated={"enum": [*before.stated["enum"], *more]})
-        else:
+        elif not _is_of_another_type(error, errors, request):
             out.append(error)
     return out
+
+
+def _is_of_another_type(error: Violation, errors: Sequence[Violation], request: Request) -> bool:
+    """Whether what was sent has not the type that an error states, and another error takes that type for granted."""
+    sent = value_at(request, error.pointer) if error.pointer.count("/") > 1 and "type" in error.stated else MISSING
+    if sent is MISSING or first_violation(sent, {"type": error.stated["type"]}) is None:
+        return False
+    if isinstance(sent, Mapping | list):
+        return any(one.pointer.startswith(f"{error.pointer}/") for one in errors)
+    others = [one for one in errors if one.pointer == error.pointer and one is not error]
+    return any(type(value) is type(sent) for one in others for value in one.stated.get("enum", ()))

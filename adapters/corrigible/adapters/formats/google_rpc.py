@@ -16,7 +16,7 @@ from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
-from .generic import answer_inside
+from .generic import answer_inside, at_member, at_path
 from .keywords import fit_keywords, states_of
 from .members import Members, beside, folded, text
 from .message.told_code import written_code
@@ -169,6 +169,9 @@ def _of_prose(error: Violation, status: _Status, exchange: Exchange) -> list[Vio
     if error.type in _NO_CODE and (code := written_code(error.message)):
         error = error._replace(type=code)  # what reads the text leaves it out
     out = complete(error._replace(code=""))
+    if isinstance(value_at(exchange.request, error.pointer), dict) and exchange.request.protocol is Protocol.HTTP:
+        out = [at_member(one, exchange.request) if one.pointer else one for one in out]
+    out = [at_path(one, exchange.request) or one for one in out]
     return [one._replace(code=one.code or error.code) for one in out]
 
 
@@ -278,7 +281,7 @@ def pointer_of_field(field: str, exchange: Exchange) -> str:
     """Turn `parent.items[1].sku`, `labels["a.b"]` or `items.1.sku` into a pointer into the message; empty for none."""
     if not field or len(field) > _LONGEST or not isinstance(exchange.request.body, dict | None):
         return ""
-    pointer, end = "/body", 0
+    pointer, end, is_entry = "/body", 0, False
     field = _below_request(field, exchange)
     for match in _STEP.finditer(field):
         if field[end : match.start()].strip(".") or any(mark in match[0] for mark in " \n"):
@@ -286,6 +289,12 @@ def pointer_of_field(field: str, exchange: Exchange) -> str:
         end = match.end()
         key = next((part for part in match.groups()[:3] if part is not None), None)
         name = match[4] if key is None else key
+        around = value_at(exchange.request, pointer)
+        if name.isdecimal() and isinstance(around, dict) and name not in around and int(name) < len(around):
+            pointer, is_entry = f"{pointer}/{escape(list(around)[int(name)])}", True  # a map is a list of entries
+            continue
+        if is_entry and name == "value" and not (isinstance(around, dict) and name in around):
+            continue
         is_sent = value_at(exchange.request, f"{pointer}/{escape(name)}") is not MISSING
         if not is_sent and not _NAME.fullmatch(name):
             return ""  # no name, and none that the caller uses

@@ -49,6 +49,7 @@ from .members import (
     complains,
     fold,
     folded,
+    is_repeated,
     is_thing,
     others,
     plain_code,
@@ -80,6 +81,8 @@ class _Walk(NamedTuple):
     request: Request
     names: frozenset[str]
     """Names of members and parameters of the request."""
+    inner: frozenset[str]
+    """Names in the objects that are members of the body."""
     left: list[int]
     """Values that may still be looked at."""
 
@@ -109,7 +112,9 @@ def find_errors(body: Json, request: Request) -> list[Violation]:
     names = set(request.query)
     if isinstance(request.body, dict):
         names.update(map(str, request.body))
-    walk = _Walk(request, frozenset(names), [_MOST_VALUES])
+    objects = request.body.values() if isinstance(request.body, dict) else ()
+    inner = frozenset(str(name) for one in objects if isinstance(one, dict) for name in islice(one, _MOST))
+    walk = _Walk(request, frozenset(names), inner, [_MOST_VALUES])
     return list(islice(_of(body, _At(), walk), _MOST))
 
 
@@ -195,7 +200,10 @@ def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[
     for name, value in members.items():
         if not isinstance(value, (dict, list)) or not value or (key := fold(name)) in NO_ERRORS:
             continue
-        if not (has_sentence and is_thing(value, walk.request.body)):
+        if has_sentence and key in LISTED_PLACES and isinstance(value, list) and all(map(is_name, value)):
+            continue  # names of the places that the sentence is about
+        is_told_of = isinstance(value, dict) and is_repeated(value, sentence(folded(members), walk.names))
+        if not (has_sentence and (is_told_of or is_thing(value, walk.request.body))):
             inner += _below_member(name, value, at.inside(key, below, members, name), at.place, walk)
     return inner
 
@@ -330,6 +338,8 @@ def _by_place(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         for index, item in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(item, str):
                 yield _violation(item, here, walk)
+            elif isinstance(item, dict) and any(names <= folded(item).keys() for names in EXACT):
+                yield from _of_object(item, here._replace(place=at.place), walk)  # its place is the whole one
             elif isinstance(item, dict) and _is_complaint(item, walk):
                 yield from _of_object(item, here, walk)
             elif isinstance(item, dict):
@@ -394,7 +404,7 @@ def _is_complaint(members: Members, walk: _Walk) -> bool:
     """Whether an object is one error, and no map of errors by place: it has a text that is no member of the request."""
     names = {fold(name): name for name in members}
     for name in OF_ONE.intersection(names):
-        if isinstance(members[names[name]], str) and names[name] not in walk.names:
+        if isinstance(members[names[name]], str) and names[name] not in walk.names | walk.inner:
             return True
     return not names.keys().isdisjoint(CODES) and not names.keys().isdisjoint(_SURE_PLACES)
 

@@ -113,6 +113,17 @@ def is_thing(members: Json, body: Json) -> bool:
     )
 
 
+def is_repeated(members: Members, sentence: str) -> bool:
+    """Whether all that an object has are texts that the sentence beside it repeats, and that are no complaints.
+
+    `{"message": "pods \"web\" is forbidden: ...", "details": {"name": "web", "kind": "pods"}}`
+    """
+    texts = [one for one in members.values() if one != ""]
+    return bool(texts) and all(
+        isinstance(one, str) and " " not in one and one in sentence and not complains(one) for one in texts
+    )
+
+
 def _is_at(name: str, value: Json, members: Members) -> bool:
     return name in members and members[name] == value
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.rules.pointer import MISSING, escape, parameters_at, segments, to_pointer, value_at
+from corrigible.rules.safety.nearness import letters
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json, Request
@@ -210,15 +211,30 @@ def is_there(place: str, request: Request) -> bool:
     return value_at(request, place) is not MISSING
 
 
+def as_spelled(place: str, request: Request) -> str:
+    """Return a place with its steps as the request spells them: `function_declarations` of `functionDeclarations`."""
+    here = ""
+    for step in segments(place):
+        around = request.document() if not here else value_at(request, here)
+        alike = (
+            [str(one) for one in around if letters(str(one)) == letters(step)] if isinstance(around, Mapping) else []
+        )
+        is_other = isinstance(around, Mapping) and step not in around and len(alike) == 1
+        here += f"/{escape(alike[0] if is_other else step)}"
+    return here
+
+
 def without_foreign_step(place: str, constraint: str, request: Request) -> str:
     """Return a place that the request does not have without its one foreign step; as it is where that is not clear.
 
     Servers add names of their own: of a parameter, of a type (`$input`), of a union's branch (`tools.0.custom.name`).
+    Those of Jakarta Validation begin with two, the method and its parameter: `create.order.address.city`.
     """
     part, *parts = segments(place)
     if is_there(place, request) or len(parts) < 2 or is_there(place.rpartition("/")[0], request):
         return place
     shorter = [to_pointer([part, *parts[:at], *parts[at + 1 :]]) for at in range(min(len(parts) - 1, _MOST))]
+    shorter += [to_pointer([part, *parts[2:]])] if len(parts) > 3 else []
     if constraint == "required":  # what is missing was not sent
         found = [one for one in shorter if value_at(request, one) in ("", None, [], {})]
         lacking = [one for one in shorter if one.count("/") > 2 and is_there(one.rpartition("/")[0], request)]

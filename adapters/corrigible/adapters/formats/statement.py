@@ -11,7 +11,7 @@ from typing import Final
 
 from corrigible.rules.pointer import to_pointer
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Kind, read
+from corrigible.rules.wordings import Kind, Said, read
 
 from .keywords import keyword_of, stated_keywords
 from .message.complaint import told_state
@@ -31,7 +31,7 @@ def complete(error: Violation) -> list[Violation]:
 
 def _complaints(message: str) -> Sequence[str]:
     """Return the parts of a text that each name a field of their own; else the whole."""
-    for separator in ("\n", "; "):
+    for separator in ("\n", "; ", ", "):
         parts = [part.strip(" -*\u2022\t\r") for part in message.split(separator) if part.strip()]
         if 1 < len(parts) <= _MOST:
             named = [
@@ -50,9 +50,9 @@ def _stated(error: Violation) -> Iterator[Violation]:
     stated = dict(error.stated) or stated_keywords(
         error.code, keyword, {"type": error.type, **error.native}, error.message
     )
-    # A word to use instead may be a value: what is unknown is a name only where the sentence names it.
-    told = [one for one in said if one.kind is Kind.MISSING or (one.kind is Kind.UNKNOWN and one.slots.get("field"))]
-    if not keyword and not stated and told and len({one.kind for one in told}) == 1:
+    told = [one for one in said if one.kind is Kind.MISSING or (one.kind is Kind.UNKNOWN and _is_of_a_name(one))]
+    lists_names = any(one.kind is Kind.UNKNOWN and one.slots.get("options") for one in told)
+    if not keyword and (lists_names or not stated) and told and len({one.kind for one in told}) == 1:
         fields = dict.fromkeys(field for one in told for field in one.slots.get("field", ()))
         keyword = _KEYWORDS[told[0].kind]
         if len(fields) > 1 and not error.pointer:
@@ -60,6 +60,14 @@ def _stated(error: Violation) -> Iterator[Violation]:
                 yield error._replace(constraint=keyword, param=field)
             return
     yield error._replace(constraint=keyword, stated=stated)
+
+
+def _is_of_a_name(said: Said) -> bool:
+    """Whether what is unknown is a name: the sentence names it, or no more. A word to use instead may be a value."""
+    return bool(said.slots.get("field")) or said.row.endswith(_ALONE)
+
+
+_ALONE: Final = ".alone"
 
 
 def _header_missed(message: str) -> str:

@@ -5,7 +5,13 @@
 | Fastify | `body/items/0/n must be integer, body/name must be string` |
 | Spring | `Required request parameter 'q' for method parameter type String is not present` |
 | zod's prettifyError | `✖ Invalid input: expected number, received string\n  → at items[0].n` |
+| voluptuous | `required key not provided @ data['address']['city']` |
+| superstruct | `At path: items.0.n -- Expected a number, but received: "a"` |
 | everit, Bedrock | `#/tool/schema: extraneous key [definitions] is not permitted` |
+| zod, each on its line | `[body.items.0.n] Invalid input: expected number, received string` |
+| Effect Schema | `Missing key\n  at ["items"][0]["n"]` |
+| serde in axum | `Failed to deserialize the JSON body into the target type: items[0]: missing field `n` at line 1` |
+| Go's validator | `Key: 'Order.items[0].n' Error:Field validation for 'n' failed on the 'required' tag` |
 | circe | `DecodingFailure at .items[0].n: Int` |
 | Echo | `Unmarshal type error: expected=int, got=string, field=n, offset=20` |
 | pydantic's own text | `items.0.n\\n  Input should be a valid integer [type=int_parsing, input_value=...` |
@@ -15,6 +21,7 @@
 | a path in a sentence | `must be a list (at /box/sizes)`, `box.sizes: not a list` |
 | grpcio and others, fields | `status = INVALID_ARGUMENT, details = "no field x in Order"` |
 | Slack and others, at the end | `failed to match all allowed schemas [json-pointer:/blocks/1/accessory]` |
+| OpenAI, of a schema that was sent | `In context=('properties', 'site'), 'format' is not permitted` |
 
 These patterns and `OF_PART` are the only ones that the envelope applies to a text.
 """
@@ -26,7 +33,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
-from corrigible.rules.pointer import MISSING, to_pointer, value_at
+from corrigible.rules.pointer import MISSING, escape, to_pointer, value_at
 from corrigible.schema.exchange import Request
 
 from .pointers import member_pointer, part_of, pointer, steps
@@ -46,6 +53,8 @@ class Told(NamedTuple):
     """The keyword of JSON Schema that the sentence is about, where its form says that."""
     rule: str = ""
     """The code that stands beside the sentence."""
+    element: str = ""
+    """What has to be added to a list."""
 
 
 class TextShape(NamedTuple):
@@ -90,6 +99,56 @@ SHAPES: Final = (
     TextShape(
         mark="→ at ",
         pattern=re.compile(r"^✖ (?P<text>[^\n]{1,400})\n {0,8}→ at (?P<place>[^\s]{1,200})$", re.MULTILINE),
+    ),
+    TextShape(
+        mark=" @ data[",
+        pattern=re.compile(
+            r"^(?P<text>[^\n]{1,1000}?) @ data"
+            r"(?P<place>(?:\[(?:'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"|\d{1,6})\])+)$"
+        ),
+    ),
+    TextShape(
+        mark="At path: ",
+        pattern=re.compile(r"^At path: (?P<place>[\w.\[\]$-]{1,200}) -- (?P<text>[^\n]{1,1000})"),
+    ),
+    TextShape(
+        mark="] ",
+        pattern=re.compile(
+            rf"^\[(?P<part>{_PART}|query)\.(?P<place>[\w.-]{{1,200}})\] (?P<text>[^\n]{{1,400}})", re.MULTILINE
+        ),
+        steps=((re.compile(r", received undefined$"), "required"),),
+    ),
+    TextShape(
+        mark="\n  at [",
+        pattern=re.compile(
+            r"^(?P<text>\S[^\n]{0,400})\n {2,8}at (?P<place>(?:\[(?:\"[^\"\n]{1,80}\"|\d{1,5})\]){1,10})$", re.MULTILINE
+        ),
+        steps=((re.compile(r"^Missing key$"), "required"),),
+    ),
+    TextShape(
+        mark="Failed to deserialize ",
+        pattern=re.compile(
+            r"Failed to deserialize the JSON (?P<part>body)[^:\n]{0,40}: (?P<place>[A-Za-z_][\w.\[\]-]{0,200}): "
+            r"(?P<text>(?:missing|unknown|invalid|duplicate) [^\n]{1,400})"
+        ),
+        steps=(
+            (re.compile(r"^missing field `([^`\n]{1,80})`"), "required"),
+            (re.compile(r"^unknown field `([^`\n]{1,80})`"), "additionalProperties"),
+        ),
+    ),
+    TextShape(
+        mark="Failed to deserialize query string: missing",
+        pattern=re.compile(r"query string: missing field `(?P<name>[^`\n]{1,80})`"),
+        part="query",
+        keyword="required",
+    ),
+    TextShape(
+        mark="Key: '",
+        pattern=re.compile(
+            r"(?P<text>Key: '\w{1,80}\.(?P<place>[a-z_][\w.\[\]-]{0,199})' Error:Field validation for"
+            r" '[^'\n]{1,80}' failed on the '(?P<rule>\w{1,40})' tag)"
+        ),
+        steps=((re.compile(r"failed on the 'required' tag$"), "required"),),
     ),
     TextShape(
         mark="#",
@@ -141,6 +200,53 @@ SHAPES: Final = (
         ),
     ),
 )
+
+
+_NAMED_STEP: Final = r"'[^'\n]{0,100}'|\"[^\"\n]{0,100}\"|\d{1,6}|, ?"
+_BELOW: Final = TextShape(
+    mark="ontext",
+    pattern=re.compile(
+        rf"\b[Ii]n (?:the )?context ?[=:]? ?[(\[](?P<place>(?:{_NAMED_STEP}){{0,64}})[)\]][,:]? "
+        r"(?P<text>[^\n]{1,1000})"
+    ),
+    steps=(
+        (re.compile(r"^['\"`]?([\w$-]{1,80})['\"`]? is not (?:permitted|allowed|supported)"), "additionalProperties"),
+        (re.compile(r"^['\"`]?([\w$-]{1,80})['\"`]? is required\b"), "required"),
+        (re.compile(r"\bmissing ['\"`]?([\w$-]{1,80})['\"`]?\.?$"), "required"),
+    ),
+)
+_ELEMENT: Final = re.compile(r"\b(?:array|list)\b[^\n]{0,100}\. Missing ['\"`]([^'\"`\n]{1,100})['\"`]")
+"""What a list lacks that was sent."""
+_STEP_BELOW: Final = re.compile(r"'([^']*)'|\"([^\"]*)\"|(\d+)")
+_MOST_SEARCHED: Final = 200
+
+
+def told_below(message: str, place: str, request: Request) -> Told | None:
+    """Return the place that a text tells below the one that its answer names: a path inside a document that was sent.
+
+    The answer may name what holds the document. Of a JSON Schema it is known where it begins.
+    """
+    found = _BELOW.pattern.search(message[:_READ]) if _BELOW.mark in message else None
+    if found is None:
+        return None
+    path = to_pointer([next(filter(None, one.groups()), "") for one in _STEP_BELOW.finditer(found["place"])])
+    holders, waiting = list[str](), [place]
+    while waiting and len(holders) < _MOST_SEARCHED:
+        holders.append(waiting.pop(0))
+        inner = value_at(request, holders[-1])
+        waiting += [f"{holders[-1]}/{escape(name)}" for name in inner] if isinstance(inner, Mapping) else []
+    begun = [one for one in holders if value_at(request, f"{one}/properties") is not MISSING or path]
+    holder = next((one for one in begun if value_at(request, one + path) is not MISSING), place)
+    if value_at(request, holder + path) is MISSING:
+        return None
+    for pattern, keyword in _BELOW.steps:
+        if (more := pattern.search(found["text"])) is not None:
+            told = f"{holder}{path}/{escape(more[1])}"
+            lacking = _ELEMENT.search(found["text"])
+            if lacking is not None and isinstance(value_at(request, told), list):
+                return Told(f"{told}/-", found["text"], keyword, element=lacking[1])
+            return Told(told, found["text"], keyword)
+    return Told(holder + path, found["text"])
 
 
 _PRINTED: Final = re.compile(

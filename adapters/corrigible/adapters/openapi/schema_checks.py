@@ -467,6 +467,7 @@ class SchemaChecker:
         schemas = at(self.schema, path)
         properties = declared(schemas, self.schema)
         members = {name: inner for name, inner in properties.items() if inner is not False}
+        spend(len(members) * _A_MEMBER)
         required = [
             name for schema in schemas for part in parts(schema, self.schema) for name in part.get("required", ())
         ]
@@ -671,6 +672,8 @@ def _below(pointer: str, name: str | int) -> str:
 
 
 _MOST_FORMS: Final = 4
+_A_MEMBER: Final = 2
+"""Steps for a small schema of a declared member."""
 
 
 def _beside(schema: Json, root: Schema) -> dict[str, Json]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from corrigible.rules.budget import spend
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, TOLD, Schema, kind_of, member, parts
 from corrigible.rules.schema_repair.values import LOCAL, MEANT, SHAPED
 from corrigible.schema.exchange import Json
@@ -23,6 +24,7 @@ _COPIED: Final = (
     *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
 )
 _SHALLOW: Final = 2
+_NAMES_A_STEP: Final = 8
 
 
 def target(schema: Schema, root: Schema) -> Schema:
@@ -52,7 +54,9 @@ def declared(schemas: Sequence[Json], root: Schema) -> dict[str, Json]:
     members: dict[str, Json] = {}
     for schema in schemas:
         for part in parts(schema, root):
-            for name, inner in part.get("properties", {}).items():
+            properties = part.get("properties", {})
+            spend(len(properties) // _NAMES_A_STEP)
+            for name, inner in properties.items():
                 members.setdefault(name, inner)
     return members
 

@@ -202,7 +202,9 @@ class ProtobufDescription:
             return None
         place = "path" if method == "POST" else "method"
         schema: dict[str, Json] = {"enum": near[:_MOST_NAMED]}
-        if len(near) == 1 and may_write(name, near[0].rpartition("/")[2]):
+        is_of_unlike_service = dotted not in by_service and not _has_end_of(near[0].rpartition("/")[0], service)
+        is_of_unlike_service &= all(near[0].rpartition("/")[0] != service for service in services)
+        if len(near) == 1 and (may_write(name, near[0].rpartition("/")[2]) or is_of_unlike_service):
             schema[UNSURE] = True
         return SchemaViolation(f"/{place}", place, schema, called)
 
@@ -268,6 +270,13 @@ def _once(violations: Iterator[SchemaViolation]) -> Iterator[SchemaViolation]:
         if (violation.pointer, violation.keyword) not in seen:
             seen.add((violation.pointer, violation.keyword))
             yield violation
+
+
+def _has_end_of(service: str, other: str) -> bool:
+    """Whether the name of one of two services is the end of the other's, apart from their packages."""
+    names = [one.rpartition(".")[2].lstrip("/") for one in (service, other)]
+    shorter, longer = sorted((words(one) for one in names), key=len)
+    return bool(shorter) and longer[-len(shorter) :] == shorter
 
 
 def _near_services(service: str, services: Sequence[str]) -> list[str]:

@@ -11,7 +11,8 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.adapters.formats.pointers import steps
-from corrigible.rules.pointer import segments
+from corrigible.rules.pointer import segments, value_at
+from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
@@ -22,13 +23,28 @@ from corrigible.rules.wordings.tokens import Mention, Tokens, name_words, tokens
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
-from .places import Place
+from .places import Place, is_wrapped
 
 _SHORT: Final = 2
 _LONG: Final = 6
 """Letters of a value that no text has by chance."""
-_COMMON: Final = frozenset(
-    {"body", "code", "format", "data", "error", "field", "id", "key", "message", "name", "request", "type", "value"}
+COMMON: Final = frozenset(
+    {
+        "api",
+        "body",
+        "code",
+        "format",
+        "data",
+        "error",
+        "field",
+        "id",
+        "key",
+        "message",
+        "name",
+        "request",
+        "type",
+        "value",
+    }
     | {"detail", "in", "to", "from", "for", "is", "by", "on", "a", "i", "of", "the", "and", "or", "not", "status"}
     | {"at", "path", "url", "object", "string", "text", "list", "parameter", "property", "resource", "version", "user"}
 )
@@ -103,7 +119,10 @@ def evidence(refusal: Refusal) -> list[list[str]]:
     named = sum("named" in one for one in out)
     valued = sum("value" in one for one in out)
     is_nothing = not named and not valued
+    is_missed = any(_MISSED in one for one in out)
     for place, one in zip(refusal.places, out, strict=True):
+        if is_missed and _MISSED not in one:
+            one.append("another is missed")
         if "named" in one:
             one.append("named alone" if named == 1 else "named among two" if named == 2 else "named among many")
         if "value" in one:
@@ -113,7 +132,15 @@ def evidence(refusal: Refusal) -> list[list[str]]:
             one.append(f"nothing named: {_part(place, refusal)}{' absent' if place.is_absent else ''}")
         elif "named" not in one and "value" not in one:
             one.append("another is named")
+    if not refusal.is_described:
+        lacking = [place.is_absent and place.part in ("body", "query") and place.depth > 0 for place in refusal.places]
+        out = [[f"{LACK}{name}" for name in one] if is_lack else one for is_lack, one in zip(lacking, out, strict=True)]
     return out
+
+
+LACK: Final = "undeclared: "
+"""Of what nothing declares and a text names other evidence counts than of what is declared."""
+_MISSED: Final = f"is the field that is {Kind.MISSING}, absent"
 
 
 def _facts(refusal: Refusal) -> _Facts:
@@ -289,6 +316,8 @@ def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
             yield "has blanks"
         if isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
             yield "not positive"
+    elif place.part in ("body", "query") and not refusal.is_described:
+        yield from _of_missed(place, refusal.exchange.request)
     if place.name.isdecimal():
         yield "an element"
     if name_words(place.name)[-1:] in _IDENTIFIERS and place.depth:
@@ -296,8 +325,37 @@ def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     if place.part == "path":
         is_last = not any(one.segment > place.segment for one in refusal.places)
         yield f"{'variable' if place.is_variable else 'fixed'} segment{', the last' if is_last else ''}"
+        if is_last and place.key in facts.found:
+            yield "the last segment is there"
+        if is_last and _is_only_read(refusal.exchange):
+            yield "nothing else was sent to what is not there"
+    elif place.part == "method" and refusal.exchange.status == _METHOD_NOT_ALLOWED:
+        yield "the status is about the method"
     if facts.only is place:
         yield "all that was sent"
+
+
+def _of_missed(place: Place, request: Request) -> Iterator[str]:
+    """Yield what speaks for the object in which nothing declares a member that a text names."""
+    around = place.pointer.rpartition("/")[0]
+    held = value_at(request, around)
+    if isinstance(held, Mapping) and place.depth:
+        if near_names(place.name, [str(one) for one in islice(held, _MOST_COMPARED)]):
+            yield "missed beside a near name"
+        if is_wrapped(request, segments(around)[-1]):
+            yield "missed in the only member"
+        if around.rpartition("/")[2].isdecimal():
+            yield "missed in an element"
+
+
+_METHOD_NOT_ALLOWED: Final = 405
+
+
+def _is_only_read(exchange: Exchange) -> bool:
+    """Whether a status says that nothing is there (RFC 9110, section 15.5.5), of a request that has but its path."""
+    request = exchange.request
+    is_bare = request.body is None and not request.query and request.method in (*READS, "DELETE")
+    return is_bare and exchange.status in (404, 410)
 
 
 _HEADERS: Final = frozenset({"content-type", "accept", "authorization", "if-match"})
@@ -312,7 +370,7 @@ def _of_name(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterat
         yield "a member of the error has its value"
     mention = facts.mentions.get(place.key)
     if mention is not None:
-        is_common = letters(place.name) in _COMMON and not mention.is_marked
+        is_common = letters(place.name) in COMMON and not mention.is_marked
         if is_common:
             yield f"a common word is its name, {kind}"
         else:

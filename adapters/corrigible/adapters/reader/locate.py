@@ -12,25 +12,29 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
+from corrigible.adapters.formats.pointers import part_of
 from corrigible.adapters.formats.sent_places import PARTS
 from corrigible.adapters.formats.statement import code_said, is_down, is_fault, is_of_route, is_of_state, names_no_cause
 from corrigible.adapters.vocabulary import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
-from corrigible.rules.safety.nearness import is_same
+from corrigible.rules.safety.nearness import is_same, is_slip, letters
 from corrigible.rules.schema_repair.first_violation import first_violation
+from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.violation import LikelyPlace, Violation
-from corrigible.rules.wordings import Kind, read
+from corrigible.rules.wordings import Kind, Reading, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
-from .evidence import Refusal, paths_said
-from .places import Place, candidate_places, with_told
+from .evidence import COMMON, LACK, Refusal, paths_said
+from .places import Place, candidate_places, holders, is_wrapped, with_told
 from .scorer import Ranked, rank
 
 SURE: Final = 0.5
 """The least probability of a place that an error is said to be at."""
 _MOST_TEXTS: Final = 200
+_MOST_HOLDERS: Final = 8
+_MOST_NAMES: Final = 6
 _MOST_RANKED: Final = 12
 """Errors of one refusal whose place is looked for. Of more the name alone is compared."""
 _OF_TRACES: Final = frozenset(
@@ -64,31 +68,36 @@ class Locator:
         is_unrouted = not operation or request.protocol is Protocol.GRPC
         self._route = described.nearest_operation(request.method, request.path) if described and is_unrouted else None
         self._is_described = is_described
+        self._declares_members = any(len(one) > 1 and one[0] == "body" for one in vocabulary.places)
         self._knows_operations = described is not None and bool(described.operations.names)
         self.is_known = is_described if request.protocol is Protocol.GRPC else self._knows_operations
         """Whether anything of such a request is described."""
         self._texts = list(islice(_texts(body), _MOST_TEXTS))
 
-    def ranked(self, error: Violation, taken: frozenset[str] = frozenset()) -> list[Ranked]:
-        """Return the places that an error can be about, the likeliest first."""
+    def ranked(self, error: Violation, taken: frozenset[str] = frozenset(), *, within: str = "") -> list[Ranked]:
+        """Return the places that an error can be about, at or below one where that is given, the likeliest first."""
         others = [one for one in self._texts if one != error.message]
-        places = with_told(self._places, told_pointers(error, self._exchange.request), self._exchange.request)
+        request = self._exchange.request
+        may_lack = not self._is_described and self._exchange.status in _LACKING
+        told = [*told_pointers(error, request), *(missed_pointers(error, request) if may_lack else ())]
+        places = with_told(self._places, told, request)
         if taken:
             tokens = tokens_of(error.message)
             places = [one for one in places if one.pointer not in taken or _is_told_again(one, error, tokens)]
-        return rank(
-            Refusal(
-                self._exchange,
-                error,
-                places,
-                self._breaches,
-                self._respelt,
-                self._route,
-                self._is_described,
-                self._knows_operations,
-                others,
-            )
+        if within:
+            places = [one for one in places if f"{one.pointer}/".startswith(f"{within}/")]
+        refusal = Refusal(
+            self._exchange,
+            error,
+            places,
+            self._breaches,
+            self._respelt,
+            self._route,
+            self._is_described,
+            self._knows_operations,
+            others,
         )
+        return _with_one_path(rank(refusal))
 
     def called(self, name: str) -> str:
         """Return the only place of a name that an answer gives, empty where there are several or none."""
@@ -101,14 +110,31 @@ class Locator:
         part, *names = segments(error.pointer) or [""]
         if part not in PARTS or not names or value_at(request, error.pointer) is not MISSING:
             return False
-        if not isinstance(value_at(request, to_pointer((part, *names[:-1]))), Mapping):
+        if "relative_place" in error.native:
+            return False  # one object inside of the body has it
+        around = value_at(request, to_pointer((part, *names[:-1])))
+        if isinstance(around, list) and names[-1] == "-":
+            return True
+        if not isinstance(around, Mapping):
             return False
         if any(one.pointer == error.pointer for one in self._places):
             return True
         if part == "headers":
             return error.constraint == "required"
-        is_said = part == "body" and error.constraint == "required"
-        return is_said and (len(names) > 1 or not self._is_described)
+        is_said = error.constraint == "required" or bool(read(error.message).of(Kind.MISSING))
+        is_elsewhere = any(one.name == names[-1] for one in self._places if one.part != part)
+        return part == "body" and is_said and (len(names) > 1 or not (self._declares_members or is_elsewhere))
+
+
+def _with_one_path(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Return places with the segments of the path as one: whichever is wrong, the path is what is asked for."""
+    of_path = [one for one in ranked if one.place.part == "path"]
+    if len(of_path) < 2:
+        return list(ranked)
+    probability = sum(one.probability for one in of_path)
+    confidence = sum(one.confidence for one in of_path)
+    whole = of_path[0]._replace(probability=probability, confidence=confidence)
+    return sorted([whole, *(one for one in ranked if one.place.part != "path")], key=lambda one: -one.probability)
 
 
 def _is_told_again(place: Place, error: Violation, tokens: Tokens) -> bool:
@@ -123,6 +149,56 @@ def told_pointers(error: Violation, request: Request) -> list[str]:
     tokens = tokens_of(error.message)
     missed = [path for path in paths_said(read(error.message), Kind.MISSING) if tokens.marks(path[-1])]
     return [error.pointer, *(parameters_at(request) + to_pointer(path) for path in missed)]
+
+
+def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
+    """Yield where a member can belong that a text names as missing, where nothing is described: in what was sent.
+
+    What people call a member is not always its name: `Role` that begins a sentence, `chart id`, `the version number`.
+    """
+    reading = read(error.message)
+    if request.protocol is not Protocol.HTTP or not (error.constraint == "required" or reading.of(Kind.MISSING)):
+        return
+    tokens = tokens_of(error.message)
+    said = [path[-1] for path in paths_said(reading, Kind.MISSING)]
+    unsure = {one for one in said if not tokens.marks(one) and _is_phrase(one, reading)}
+    names = list(dict.fromkeys(said or tokens.names_quoted()))[:_MOST_NAMES]
+    root, body = parameters_at(request), request.body
+    held = {one: value_at(request, one) for one in islice(holders(request), _MOST_HOLDERS)}
+    for name in names:
+        if name in (held[root] or ()):
+            continue
+        is_near = is_slip if name in unsure else _is_near
+        near = [one for one, inner in held.items() if any(is_near(name, str(key)) for key in inner or ())]
+        for around in near or (held if name not in unsure else ()):
+            *above, last = segments(around)
+            is_only = len(above) == 1 and (is_wrapped(request, last) or isinstance(body, list))
+            is_named = tokens.mention(above[-1] if last.isdecimal() else last) is not None
+            if near or around == root or ((is_only or is_named) and name not in (*above, last)):
+                yield around + to_pointer((spelled_as_in(name, held[around]),))
+
+
+def _is_near(name: str, other: str) -> bool:
+    return bool(near_names(name, [other]))
+
+
+def _is_phrase(name: str, reading: Reading) -> bool:
+    """Whether a plain word begins a sentence, or what it stands for has a word more right before it."""
+    if name.istitle() or letters(name) == "id":
+        return True
+    starts = [one.start for one in reading.of(Kind.MISSING) if reading.text.startswith(name, one.start)]
+    before = [reading.text[:start] for start in starts]
+    words = [one[:-1].rpartition(" ")[2].lower() for one in before if one.endswith(" ")]
+    return any(one.isalpha() and one not in COMMON and not part_of(one) for one in words)
+
+
+def spelled_as_in(name: str, held: Json) -> str:
+    """Return a name with the first letter that the other names of an object have: sentences begin with a capital."""
+    firsts = [str(one)[:1] for one in held] if isinstance(held, Mapping) else []
+    if name[1:] != name[1:].lower() or not name[:1].isalpha():
+        return name
+    is_capital = bool(firsts) and all(one.isupper() for one in firsts)
+    return name[:1].upper() + name[1:] if is_capital else name[:1].lower() + name[1:]
 
 
 def locate_errors(
@@ -154,6 +230,10 @@ def locate_errors(
                 looked_for += 1
                 ranked = locator.ranked(error, frozenset(taken))
                 error = _at_likeliest(error, ranked, exchange, is_known=locator.is_known)
+        elif _holds_others(error, exchange.request) and looked_for < _MOST_RANKED:
+            locator = locator or Locator(exchange, body, described, operation, variables)
+            looked_for += 1
+            error = _inside(error, locator.ranked(error, within=error.pointer), exchange.request)
         error = _at_its_place(error, exchange.request)
         taken |= {error.pointer, *(one.pointer for one in error.likely[:1] if error.pointer)}
         out.append(error)
@@ -186,7 +266,7 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
             one.confidence,
             None if one.place.is_absent else one.place.value,
             one.place.is_absent,
-            not _TELLING.isdisjoint(one.evidence),
+            not _TELLING.isdisjoint(name.removeprefix(LACK) for name in one.evidence),
             tuple(one.evidence),
         )
         for one in ranked[:_MOST_LIKELY]
@@ -211,6 +291,19 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
     if best.probability < SURE or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
         return error._replace(pointer="")
     return _placed(error, best)
+
+
+def _inside(error: Violation, ranked: Sequence[Ranked], request: Request) -> Violation:
+    """Return an error whose told place holds the one that its text tells of at that one.
+
+    Where the told place is itself what is stated to be refused, the text has to quote one value inside.
+    """
+    best = ranked[0] if ranked else None
+    if best is None or best.place.pointer == error.pointer or best.probability < SURE:
+        return error
+    is_refused = first_violation(value_at(request, error.pointer), error.stated) is not None
+    is_told = {*best.evidence} >= _QUOTED_ALONE if is_refused else not _TELLING.isdisjoint(best.evidence)
+    return _placed(error, best) if is_told else error
 
 
 def _is_of_the_whole(error: Violation, body: Json) -> bool:
@@ -298,7 +391,14 @@ _ABOUT_FIELDS: Final = frozenset(
 """Codes of google.rpc that may be about a field of the message."""
 _TELLING: Final = frozenset(
     {"named", "value, distinct", "value in quotes", "told, sent", "told, absent", "told whole", "told by all its names"}
+    | {
+        "is the field that is missing, absent",
+        "the last segment is there",
+        "nothing else was sent to what is not there",
+        "the status is about the method",
+    }
 )
+_QUOTED_ALONE: Final = frozenset({"value in quotes", "value alone"})
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _SAID_OF_STATES: Final = _CHOSE_NONE | {"NOT_FOUND"}
 """Codes under which a text may say that a right, a state or a limit is in the way: then no field is."""
@@ -313,6 +413,8 @@ _FEW: Final = 2
 _UNAUTHORIZED: Final = 401
 _ABOUT_WHAT_WAS_SENT: Final = frozenset({400, 404, 406, 409, 410, 412, 415, 422})
 """Statuses that say of what was sent that it is wrong. Under all others a text has to tell the place."""
+_LACKING: Final = frozenset({400, 422})
+"""Statuses under which what a text says to be missing is a member of the request."""
 _SERVER_ERROR: Final = 500
 
 
@@ -328,6 +430,11 @@ def _is_there(error: Violation, request: Request) -> bool:
         return False
     # A missing member that is told by its name alone may be one further inside, where the outermost is there.
     return error.constraint != "required" or len(names) > 1 or there in _BLANK
+
+
+def _holds_others(error: Violation, request: Request) -> bool:
+    there = value_at(request, error.pointer)
+    return isinstance(there, Mapping | list) and bool(there) and error.pointer.count("/") > 1
 
 
 def _at_its_place(error: Violation, request: Request) -> Violation:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
-from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
+from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
+from corrigible.rules.safety.nearness import is_plural, is_same
 from corrigible.schema.exchange import Json, Protocol, Request
 
 MOST: Final = 250
@@ -58,17 +59,39 @@ def candidate_places(request: Request, vocabulary: Vocabulary, variables: Mappin
 
 
 def with_told(places: Sequence[Place], pointers: Iterable[str], request: Request) -> Sequence[Place]:
-    """Return places with those that an answer tells and that nothing declares, where what holds them was sent."""
+    """Return places with those that an answer tells and that nothing declares, where what holds them was sent.
+
+    `Name` of a class of the server is the `name` that is declared.
+    """
     known = {one.pointer for one in places}
+    declared = {one.pointer.lower() for one in places if one.is_absent}
     added = []
     for pointer in pointers:
         part, *names = segments(pointer) or [""]
-        if part not in ("body", "query", "headers") or not names or pointer in known or names[0] in request.files:
+        if part not in ("body", "query", "headers") or not names or names[0] in request.files:
+            continue
+        if pointer in known or pointer.lower() in declared:
             continue
         around = value_at(request, to_pointer((part, *names[:-1])))
         if isinstance(around, Mapping) or (around is None and len(names) == 1):
             added.append(Place(pointer, part, names[-1], MISSING, len(names)))
+            known.add(pointer)
     return [*places, *added]
+
+
+def holders(request: Request) -> Iterator[str]:
+    """Yield where the parameters of a request are, and the objects in its body, the outermost first."""
+    yield parameters_at(request)
+    if request.query and request.body is None and parameters_at(request) != "/query":
+        yield "/query"
+    yield from (one.pointer for one in _sent("body", request.body) if isinstance(one.value, Mapping))
+
+
+def is_wrapped(request: Request, name: str) -> bool:
+    """Whether a body has all under one name, that of what its path is about: `{"issue": {...}}` to `/issues`."""
+    parts = (part.partition(".")[0] for part in request.path.split("/") if part)
+    is_only = isinstance(request.body, Mapping) and list(request.body) == [name]
+    return is_only and (name == "data" or any(is_same(name, one) or is_plural(name, one) for one in parts))
 
 
 def _all(request: Request, vocabulary: Vocabulary, variables: Mapping[str, str]) -> Iterator[Place]:

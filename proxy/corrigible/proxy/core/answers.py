@@ -14,21 +14,27 @@ Knows: errors, requests, what texts say. Does not know: rules, which API it is, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
+from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.complaint import complaint
+from corrigible.adapters.formats.pointers import steps
 from corrigible.adapters.formats.statement import is_down
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.pointer import segments, value_at
+from corrigible.rules.pointer import MISSING, segments, through_arrays, to_pointer, value_at
 from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
+from corrigible.rules.schema_repair.levels import REQUIRED
+from corrigible.rules.schema_repair.names import may_limit, references_to
+from corrigible.rules.schema_repair.repair import BARRED, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Repair, ask, effects
+from corrigible.rules.schema_repair.suggestion import Repair, ask, confirmed, effects, guarded_ops, is_secret, left_out
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, Reading, Said, read
 from corrigible.schema.exchange import Json, Protocol, Request
@@ -52,6 +58,7 @@ class Fact(Enum):
 
     REPEATED = "the text repeats a value, or names a member, that was sent"
     DONE = "the text says that what the request does has been done, of what the path names"
+    SHOWN = "the status or a member of the answer says, beside a sentence, that what the request does has been done"
     PASSING = "the answer says when to come back, or that something else ends by itself"
     OF_SOMEBODY = "the text says who did this, or who may"
     BARE = "nothing was sent beside the path"
@@ -169,7 +176,7 @@ ROWS: Final = (
         Answer.DONE,
         "it is away already",
     ),
-    _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Answer.DONE, "the goal holds"),
+    _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Fact.SHOWN, Answer.DONE, "the goal holds"),
     _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
     _row("refused value", {Kind.STATE, Kind.FIXED}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"),
     _row("repeated", _ALL, _ANY, Fact.REPEATED, Answer.SILENT, "what is repeated may be what is wrong"),
@@ -194,8 +201,10 @@ ROWS: Final = (
 def answered(case: RefusalCase, error: Violation) -> Repair | None:
     """Return the answer to an error that names no place of the request; None where the table is silent."""
     refusal = _Refusal(case, error)
+    if case.exchange.status == _FORBIDDEN and refusal.is_given:
+        return escalation(_GIVEN, {"method": case.request.method, "path": case.request.path})
     if not refusal.is_unplaced:
-        return None
+        return refusal.fixed()
     if case.request.protocol is not Protocol.HTTP:
         return refusal.of_call() if case.request.protocol is Protocol.GRPC else None
     if case.profile.described is not None and not case.match.operation:
@@ -264,6 +273,23 @@ class _Refusal:
             return None
         return escalation(told, {"method": self._request.method})
 
+    def fixed(self) -> Repair | None:
+        """Offer to leave out a member that a conflict is about, and that never changes: the rest of a change may do."""
+        request, place = self._request, self._error.pointer
+        is_conflict = self._case.exchange.status == _CONFLICT and request.protocol is Protocol.HTTP
+        if not is_conflict or self.kind is not Kind.FIXED or not place.startswith("/body/"):
+            return None
+        violation = SchemaViolation(place, BARRED, {}, value_at(request, place))
+        return None if violation.value is MISSING else repair(violation, request, "1.")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the request has each path that is called missing, and has it in each element of a list around it."""
+        missed = [field for one in self._reading.of(Kind.MISSING) for field in one.slots.get("field", ())]
+        paths = [[letters(one) for one in steps(field)] for field in missed]
+        sent = [segments(place) for place, _ in islice(values_in(self._request.body, "/body"), _MOST_VALUES)]
+        return bool(paths) and all(len(path) > 1 and _is_in_each(path, sent, self._request) for path in paths)
+
     # --- what is certain
 
     def _is_fact(self, fact: Fact) -> bool:
@@ -285,11 +311,29 @@ class _Refusal:
         return not _OF_THE_SERVER.isdisjoint(words(self._error.message))
 
     def _is_done(self) -> bool:
-        """Whether a short text says that what the request does is so already, and speaks of what the path names."""
+        """Whether a text says that what the request does is so already, of what the path names, and no more than that.
+
+        "Cannot cancel: already shipped" has all these words, too.
+        """
         text, request = self._error.message, self._request
-        last = {*_stems(request.path.rpartition("/")[2]), *(_TAKING if request.method == "DELETE" else ())}
-        is_told = "already" in words(text) and not last.isdisjoint(_stems(text))
-        return is_told and len(text.split()) <= _FEW_WORDS and not self._is_qualified()
+        path = {stem for part in request.path.split("/") for stem in _stems(part)}
+        own = path | self._goal | {word for one in self._named for word in words(one)}
+        told = words(text)
+        is_more = any(one not in _SAYING_DONE and one not in own and own.isdisjoint(_stems(one)) for one in told)
+        is_told = "already" in told and not self._goal.isdisjoint(_stems(text))
+        return is_told and not is_more and "?" not in text
+
+    @cached_property
+    def _goal(self) -> set[str]:
+        """The stems of what the request does."""
+        request = self._request
+        return {*_stems(request.path.rpartition("/")[2]), *(_TAKING if request.method == "DELETE" else ())}
+
+    def _is_shown(self) -> bool:
+        if self._case.exchange.status == _CONFLICT:
+            return True
+        texts = (one for _, one in islice(values_in(self._case.body, ""), _MOST_VALUES) if isinstance(one, str))
+        return any(one.isalpha() and not self._goal.isdisjoint(_stems(one)) for one in texts)
 
     def _is_qualified(self) -> bool:
         """Whether the text speaks of something with a word or a name that the path has not."""
@@ -320,13 +364,38 @@ class _Refusal:
         return frozenset(unquote(one) for one in self._case.match.params.values())
 
 
+def _is_in_each(path: Sequence[str], sent: Sequence[Sequence[str]], request: Request) -> bool:
+    """Whether names end the places of values that were sent, and so in each element of the lists that they are in."""
+    found = [one for one in sent if [letters(name) for name in one[-len(path) :]] == list(path)]
+    for place in found:
+        for element in through_arrays(request.document(), to_pointer(place)):
+            around, _, index = element.rpartition("/")
+            behind = to_pointer(place).removeprefix(element)
+            beside = range(len(value_at(request, around)))
+            if any(
+                value_at(request, f"{around}/{other}{behind}") is MISSING for other in beside if str(other) != index
+            ):
+                return False
+    return bool(found)
+
+
+_GIVEN: Final = Told(
+    "The request has what the server says has to be given: giving it again changes nothing. Somebody has to look at the"
+    " rule that refuses it.",
+    "a rule that the request fits",
+    "somebody_else",
+    "The server misses what the request has.",
+    "GIVEN_ALREADY",
+)
+_FORBIDDEN: Final = 403
 _OF_CODE: Final = {"FAILED_PRECONDITION": Kind.STATE}
 _OTHER_CODES: Final = frozenset(
     {"NOT_FOUND", "UNKNOWN", "INTERNAL", "INVALID_ARGUMENT", "OUT_OF_RANGE", "RESOURCE_EXHAUSTED"}
 )
 """Codes of google.rpc that servers send for what is about no value of the request."""
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
-_FEW_WORDS: Final = 8
+_SAYING_DONE: Final = word_set("already a an the this that is are was were has have been you it")
+"""Words of a sentence that says of something that it has been done."""
 _MOST_VALUES: Final = 100
 _LONGEST: Final = 200
 
@@ -398,7 +467,8 @@ def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult)
     reading = read(error.message)
     kind = complaint(reading)
     is_of_person = bool(reading.of(Kind.RIGHT))
-    is_decided = is_of_person or kind is Kind.STATE
+    # Whose it is that another one has is not asked for where no description shows that it may be chosen.
+    is_decided = is_of_person or kind is Kind.STATE or (kind is Kind.EXISTS and case.profile.described is None)
     guarded = [one for one in asked if may_not_be_asked(one) and (is_of_person or not _names_account(one))]
     if (is_of_person and not asked.isdisjoint(_WHOLE)) or (is_decided and guarded):
         return escalation(
@@ -418,6 +488,81 @@ _GUARDED: Final = (WORDS | MONEY) - {"label", "labels"} | word_set(
 def may_not_be_asked(place: str) -> bool:
     """Whether the names of a place say how much, who asks, whose it is, or what proves that."""
     return not _GUARDED.isdisjoint({word for part in segments(place)[1:] for word in words(part)})
+
+
+_NOT_OFFERED: Final = frozenset({Kind.FEATURE, Kind.FIXED})
+"""Kinds of complaints after which a member may be left out whatever the description says."""
+_MAY_BE_A_VALUE: Final = ".only-available"
+"""The row of "is not allowed", which may be said of a value as well."""
+_NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS, Kind.RIGHT, Kind.TOGETHER})
+_LEAVE_OUT: Final = "Leave it out, if the call may do without it: no other value is known that the server takes."
+
+
+def or_left_out(case: RefusalCase, error: Violation, result: RuleResult, described: Described | None) -> RuleResult:
+    """Return a question with the offer, to confirm, to leave out what it asks about.
+
+    It is an element of a list, or a member that may be left out: by the description, or by what the sentence says. No
+    other value is known: neither a limit nor a list of values is told.
+    """
+    request, place = case.request, _only_place(result)
+    if not place or request.protocol is not Protocol.HTTP or error.stated or error.constraint in _OF_FORM:
+        return result
+    value, name = value_at(request, place), next(one for one in reversed(segments(place)) if not one.isdecimal())
+    is_element = _is_element(place, request)
+    is_guarded = may_limit(name.partition("[")[0]) or (not is_element and may_not_be_asked(place))
+    if value in (MISSING, None) or is_guarded or is_secret(place, value) or references_to(place, request):
+        return result
+    kinds = {one.kind for one in read(error.message).said}
+    if not kinds.isdisjoint(_NO_OMISSION) or not (is_element or _is_optional(case, error, place, described)):
+        return result
+    ops = guarded_ops(request, place, value, {"op": "remove", "path": place})
+    if not ops:
+        return result
+    offer = confirmed(left_out(SchemaViolation(place, "value", {}, value), request, ops, _LEAVE_OUT))
+    return result.with_suggestions([*result.suggestions, {**offer, "evidence": {"kind": "answer", "pointer": place}}])
+
+
+_OF_FORM: Final = frozenset({"required", "type", "enum", "const", "format", "pattern", "minLength", "maxLength"})
+
+
+def _only_place(result: RuleResult) -> str:
+    """Return the only place that a result asks about, if it does nothing else, and knows no value for it."""
+    asked = [placeholder for one in result.suggestions for placeholder in one.get("placeholders") or ()]
+    if len(asked) != 1 or len(result.suggestions) != 1 or result.suggestions[0].get("patch"):
+        return ""
+    place, schema = str(asked[0]["pointer"]), asked[0].get("schema") or {}
+    is_inner = place.startswith(("/body/", "/query/")) and not {"enum", "const", "pattern"} & schema.keys()
+    return place if is_inner else ""
+
+
+def _is_element(place: str, request: Request) -> bool:
+    """Whether a place is that of a plain value in a list, which in a query may be a parameter: `expand[0]`."""
+    around, _, last = place.rpartition("/")
+    if isinstance(value_at(request, place), Mapping | list):
+        return False
+    if place.startswith("/query/") and last.endswith("]"):
+        return not last.partition("[")[2].strip("0123456789]")
+    return last.isdecimal() and isinstance(value_at(request, around), list)
+
+
+def _is_optional(case: RefusalCase, error: Violation, place: str, described: Described | None) -> bool:
+    """Whether a member may be left out: a format tells it without a sentence, and it is declared as optional.
+
+    Or a sentence about it, by its place or its name, says that it is not offered, or takes no change.
+    """
+    reading, name = read(error.message), letters(segments(place)[-1])
+    is_named = any(letters(one) == name for said in reading.said for one in said.slots.get("field", ()))
+    is_told = error.pointer == place and not error.likely
+    if not is_told and not is_named:
+        return False
+    if described is not None and case.match.operation:
+        declared = described.declared_place(case.request, case.match.operation, place)
+        is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
+        if is_required or (not error.message and place.startswith("/body/") and declared.schema):
+            return not is_required
+    return any(
+        not one.row.endswith(_MAY_BE_A_VALUE) for one in reading.of(*(_NOT_OFFERED if is_told else (Kind.FEATURE,)))
+    )
 
 
 def _names_account(place: str) -> bool:

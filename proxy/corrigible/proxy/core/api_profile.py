@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import orjson
 
-from corrigible.adapters.base import Adapter, Described
+from corrigible.adapters.base import Adapter, Described, Undescribed
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.mapping.map_index import Maps
 from corrigible.adapters.reader.locate import locate_errors
@@ -37,7 +37,7 @@ class ApiProfile:
     def described(self) -> Described | None:
         if self.description is None and self.adapter.description is not None:
             return self.adapter.description()
-        return self.description
+        return None if isinstance(self.description, Undescribed) else self.description
 
     def below(self, base: str) -> ApiProfile | None:
         """Return the profile of the same API, mounted at a base path, too; None where its description has no paths."""

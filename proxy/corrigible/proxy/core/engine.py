@@ -240,7 +240,7 @@ class Engine:
                 errors = (Violation(),)
             if explanation is not None:
                 explanation.read(match, text, errors[: self.limits.errors], is_json=answer.is_json)
-            if profile.description is not None and (told := told_fault(exchange, errors)) is not None:
+            if profile.adapter.tells_places_loosely and (told := told_fault(exchange, errors)) is not None:
                 yield RefusalCase(told, match, body, text, parse_errors(match, told, text)[: self.limits.errors])
             if errors:
                 yield RefusalCase(exchange, match, body, text, errors[: self.limits.errors])

@@ -32,7 +32,7 @@ from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol
 
-from .answers import answered, settled_by_somebody
+from .answers import answered, or_left_out, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
 from .body_form import repair_element, violation_of_accept, violation_of_form
 from .likely_place import asked_places, may_be_asked, violation_at
@@ -40,8 +40,8 @@ from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
 from .rule_scope import scope_of, told_apart
 from .several_members import repair_several
-from .state import ReadsState, suggest_by_state
-from .told_together import moved_from, with_members_told
+from .state import NO_READS, ReadsState, suggest_by_state
+from .told_together import answering_element, moved_from, with_members_told
 from .verify import drop_invalid
 from .vetoes import confirmed, gated
 from .violation_finder import ViolationFinder
@@ -94,6 +94,7 @@ def suggest(
         for result in map(matcher.decided, results, repeat(error)):
             matched.append(MatchedError(result, error))
             settled |= result.also_resolves
+    matched = _last_elements_first(matched)
     try:
         results = gated(case, matched)
     except Exhausted:
@@ -101,6 +102,25 @@ def suggest(
             raise
         results = [one.result.with_suggestions([*map(confirmed, one.result.suggestions)]) for one in matched]
     return [MatchedError(*one) for one in zip(results, (one.error for one in matched), strict=True)]
+
+
+def _last_elements_first(matched: list[MatchedError]) -> list[MatchedError]:
+    """Return matched errors so that of those for which an element of a list is taken out the last element comes first.
+
+    Suggestions are applied one after the other: the elements behind one that is gone have other numbers.
+    """
+    removed = {number: at for number, one in enumerate(matched) if (at := _removed_element(one.result)) is not None}
+    ordered = sorted(removed, key=removed.__getitem__, reverse=True)
+    out = list(matched)
+    for number, other in zip(removed, ordered, strict=True):
+        out[number] = matched[other]
+    return out
+
+
+def _removed_element(result: RuleResult) -> tuple[str, int] | None:
+    ops = [op for one in result.suggestions for op in one.get("patch", ()) if op["op"] == "remove"]
+    around, _, last = str(ops[0]["path"]).rpartition("/") if len(ops) == 1 else ("", "", "")
+    return (around, int(last)) if last.isdecimal() else None
 
 
 def is_particular(matched: Sequence[MatchedError]) -> bool:
@@ -147,16 +167,22 @@ class ErrorMatcher:
             return [unread]
         if result is None and (several := self._about_several(number)) is not None:
             return [several]
+        if result is None and (missed := answering_element(self._case.request, self._case.errors[number])) is not None:
+            return [result_of(missed, ANSWER)]
         if result is None and self._is_undescribed:
             result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
         if result is None and (results := self._by_description(number)):
             return results
         if result is None and (element := repair_element(self._case, self._case.errors[number])) is not None:
             return [result_of(element, "the request")]
+        is_open = self._case.errors[number].pointer not in self._settled
+        if result is None and self._is_undescribed and is_open:
+            result = yield from self._by_rule(number, last_resort=True)  # no look-up knows more
         if result is None and (state := (yield from self._by_state(number))) is not None:
             return [state]
-        if result is None and self._case.errors[number].pointer not in self._settled:
-            result = yield from self._by_rule(number, last_resort=True)
+        if result is None and is_open:
+            if not self._is_undescribed:
+                result = yield from self._by_rule(number, last_resort=True)
             if result is None and (told := self._about_state(number)) is not None:
                 return [told]
             if result is None:
@@ -166,11 +192,16 @@ class ErrorMatcher:
         return [result] if result is not None else []
 
     def decided(self, result: RuleResult, error: Violation) -> RuleResult:
-        """Return a result, or what is told instead where a person has decided what it asks about."""
+        """Return a result, or what is told instead where a person has decided what it asks about.
+
+        A question for a value that may be left out says so.
+        """
         if isinstance(result.rule, Rule) and result.rule.priority >= 0:
             return result
         told = settled_by_somebody(self._case, error, result)
-        return result if told is None else result_of(told, "the error")
+        if told is not None:
+            return result_of(told, "the error")
+        return or_left_out(self._case, error, result, self._description)
 
     def _is_forbidden(self) -> bool:
         case = self._case
@@ -371,11 +402,10 @@ class ErrorMatcher:
     def _by_state(self, number: int) -> Results:
         """Look up what the description lets us read, where the description was given to the proxy."""
         description = self._case.profile.description
-        if not isinstance(description, ReadsState):
+        if not isinstance(description, ReadsState) and not self._is_undescribed:
             return None
-        result = yield from suggest_by_state(
-            self._case, self._case.errors[number], description.related_reads, f"{number + 1}.l"
-        )
+        reads = description.related_reads if isinstance(description, ReadsState) else NO_READS
+        result = yield from suggest_by_state(self._case, self._case.errors[number], reads, f"{number + 1}.l")
         return None if result is None else self._valid(result)
 
     def _is_described(self, violation: SchemaViolation, error: Violation) -> bool:

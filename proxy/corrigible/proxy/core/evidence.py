@@ -150,6 +150,12 @@ class Refused:
             return {}
         return self.description.declared_place(self.request, self.case.match.operation, place).schema
 
+    def siblings(self, place: str) -> Sequence[str]:
+        """Return the names that the description has around a place."""
+        if self.description is None or not self.case.match.operation:
+            return ()
+        return self.description.declared_place(self.request, self.case.match.operation, place).siblings
+
     def broken(self, request: Request, place: str = "") -> set[tuple[str, str]]:
         """Return where a request breaks the description of its operation, each place with the keyword."""
         if self.description is None or not self.case.match.operation:

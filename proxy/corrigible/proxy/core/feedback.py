@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import orjson
 
+from corrigible.client.credentials import credential_values, is_ordinary
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.engine.suggestion_builder import slower
 from corrigible.rules.errors import CorrigibleError
@@ -16,6 +18,7 @@ from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pointer import is_among, segments, value_at
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.repair import DIAGNOSES
+from corrigible.schema.credential_name import is_secret_name
 from corrigible.schema.document import is_path, scalar_text
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import SCHEMA
@@ -31,6 +34,8 @@ _INVISIBLE = re.compile(
 _SHORTEST_SECRET = 4
 """A secret this long is looked for everywhere, a shorter one (a CVC) only as a whole value."""
 _SHORTEST_WHOLE_SECRET = 3
+_SHORTEST_UNNAMED = 6
+"""Letters of the value of a member that only the words of its name tell to be secret."""
 
 
 class FeedbackRejected(CorrigibleError):
@@ -114,16 +119,83 @@ def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str],
         data = orjson.dumps(feedback)
     if not feedback["suggestions"]:  # also of feedback that was encoded before, and rejected
         raise FeedbackRejected("an edit of invisible characters cannot be shown")
-    for secret in [*sent, *moved]:
-        if len(secret) < _SHORTEST_SECRET:
-            repeated = _holds(feedback["suggestions"], secret)
-        else:
-            written = orjson.dumps(secret)[1:-1]
-            # `password` may be a password: a word of ours, and a name of the request, gives nothing away.
-            repeated = written in data and written in orjson.dumps(_without_own_words(feedback, secret))
-        if repeated:
+    if _repeats_secret(feedback, data, request, secrets, [*sent, *moved]):
+        for suggestion in feedback["suggestions"]:
+            if "placeholders" in suggestion:
+                suggestion["placeholders"] = [_open(one) for one in suggestion["placeholders"]]
+        data = orjson.dumps(feedback)
+        if _repeats_secret(feedback, data, request, secrets, [*sent, *moved]):
             raise FeedbackRejected("a secret of the request would be repeated")
     return data
+
+
+def _repeats_secret(
+    feedback: Mapping[str, Json], data: bytes, request: Request, secrets: frozenset[str], known: Sequence[str]
+) -> bool:
+    folded = data.lower()
+    for secret in (*known, *_credentials(request, secrets, folded)):
+        if len(secret) < _SHORTEST_SECRET:
+            if _holds(feedback["suggestions"], secret):
+                return True
+        elif _is_written(secret, folded) and not _is_own_word(secret, feedback, request):
+            return True
+    return False
+
+
+def _open(placeholder: Mapping[str, Any]) -> dict[str, Json]:
+    """Return a question without the values that its schema names."""
+    schema = placeholder.get("schema") or {}
+    return {**placeholder, "schema": {"type": schema["type"]} if "type" in schema else {}}
+
+
+def _is_written(secret: str, folded: bytes) -> bool:
+    """Whether JSON in lower case has a text, in whatever case."""
+    with suppress(TypeError):  # half a surrogate pair, which no feedback has
+        return orjson.dumps(secret)[1:-1].lower() in folded
+    return False
+
+
+def _is_own_word(secret: str, feedback: Mapping[str, Json], request: Request) -> bool:
+    """Whether a secret is a word of ours or a name of the request: `password` may be a password, and tells nothing."""
+    is_word = is_ordinary(secret) or _is_name(secret, [request.body, dict(request.query)])
+    return is_word and not _is_written(secret, orjson.dumps(_without_own_words(feedback, secret)).lower())
+
+
+def _is_name(text: str, values: Iterable[Json]) -> bool:
+    """Whether a text is the name of a member somewhere inside."""
+    waiting = [*values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            if text in value:
+                return True
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return False
+
+
+def _credentials(request: Request, secrets: frozenset[str], folded: bytes) -> Iterator[str]:
+    """Yield the credentials in headers and query, and what JSON in lower case has of those in the body."""
+    yield from credential_values(request.headers.items(), urlencode(request.query, doseq=True), secrets)
+    text = folded.decode()
+    for name, value in _named(request.body):
+        head = value[:_SHORTEST_UNNAMED]
+        is_likely = head.lower() in text or not head.isalnum()  # most of many values are not there
+        if is_likely and len(value) >= _SHORTEST_UNNAMED and _is_written(value, folded) and is_secret_name(str(name)):
+            yield value
+
+
+def _named(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts inside of a value, each with the member that it or its list is."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for inner_name, inner in value.items():
+            yield from _named(inner, inner_name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _named(inner, name)
 
 
 _OWN: Final = frozenset(

@@ -14,6 +14,7 @@ from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.rules.wordings import Kind, read
 
 from .api_profile import RefusalCase
+from .nothing_said import says_nothing
 
 SURE: Final = 0.5
 """The least probability of what is asked, of all places together."""
@@ -44,11 +45,16 @@ def may_be_asked(case: RefusalCase, error: Violation) -> bool:
         return True
     if status == _CONFLICT and all(one.row.endswith(".conflict") for one in read(error.message).said):
         return False
-    if first.pointer == "/path" and status not in _OF_THE_PATH:
+    if first.pointer == "/path" and (status not in _OF_THE_PATH or _is_opaque(error, status)):
         return False
     if first.pointer == "/body" and status not in _OF_THE_BODY:
         return False
     return status < 500
+
+
+def _is_opaque(error: Violation, status: int) -> bool:
+    """Whether a refusal says no more than its status, which may be about whatever was sent."""
+    return status in (400, 422) and says_nothing(error.message, status)
 
 
 def likely_value(error: Violation) -> str:

@@ -13,7 +13,7 @@ class Limits:
     """An error or request body larger than this is not looked at."""
     steps: int = 20_000
     """Of computing per exchange, about a microsecond each; and more by `steps_for_values`."""
-    steps_for_values: int = 4
+    steps_for_values: int = 1
     """For each value that request and answer hold."""
     values: int = 50_000
     """A request or an answer that holds more is not looked at."""

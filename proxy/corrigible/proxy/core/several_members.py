@@ -70,6 +70,10 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
         return None
     text = _plain(error.message[:_READ])
     named = [one.place for one in _mentions(text, _sent(request), error.pointer)]
+    if is_apart and len(named) > 2:  # "a and b cannot both be set for this model"
+        before = error.message[:_READ][: min(one.start for one in reading.of(Kind.APART))]
+        first = [one.place for one in _mentions(_plain(before), _sent(request), error.pointer)]
+        named = first if len(first) > 1 else named
     sent = named if len({_parent(one) for one in named}) == 1 else []
     if (is_apart or is_needed) and len(sent) > 1:
         return _to_keep(request, sent, group)

@@ -12,6 +12,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from corrigible.adapters.formats.message.complaint import told_state
 from corrigible.adapters.openapi.related_reads import NamedResource, RelatedReads
+from corrigible.adapters.operation import Operations
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -30,6 +31,10 @@ from .state_reader import ABSENT_HERE, MOST_NEAR, REFERRED_TO, Results, near_fir
 
 _REFERENCE: Final = ".reference"
 """The row of what databases say of a foreign key."""
+
+
+NO_READS: Final = RelatedReads(Operations({}), bool)
+"""Of an API of which nothing is described: the answer alone shows the state."""
 
 
 @runtime_checkable

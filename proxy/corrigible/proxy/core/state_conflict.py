@@ -94,12 +94,13 @@ class Conflicts(StateReader):
             return self._done(other, EXISTS_ALREADY)
         if request.method != "POST" or self._quoted or self._error.pointer or of_path:
             return None
-        members = [name for name, value in body.items() if is_name(value) and not is_secret(f"{base}/{name}", value)]
+        members = [name for name, value in body.items() if is_name(value)]
         # `userId` and `run_id` name what a thing belongs to.
         naming = [name for name in members if name.lower() in NAMING or {*words(name)[-1:]} & _NAMING_WORDS]
         if any(repeats(self._message, scalar_text(body[name])) for name in members):
             return None  # it tells more than one of them
         likely = sorted(naming, key=lambda name: name.lower() in _LABELS) or (members if len(body) == 1 else [])
+        likely = [name for name in likely if not is_secret(f"{base}/{name}", body[name])]
         if not likely:
             return None
         place, sent = f"{base}/{escape(likely[0])}", body[likely[0]]
@@ -144,10 +145,12 @@ class Conflicts(StateReader):
 
     def _is_of_the_call(self) -> bool:
         """Whether the message has a word for the call itself, or for when something is to be, of its own accord."""
-        known = set(words(self._request.path))
+        told, known = set(words(self._message)), set(words(self._request.path))
+        if _OF_THE_CALL.isdisjoint(told):
+            return False
         for name, value in inner(self._request.body).items():
             known |= {*words(name), *(words(scalar_text(value)) if is_name(value) else ())}
-        return not _OF_THE_CALL.isdisjoint(set(words(self._message)) - known)
+        return not _OF_THE_CALL.isdisjoint(told - known)
 
     def _is_told(self) -> bool:
         """Whether the error has the name of a member, or a value that was sent."""

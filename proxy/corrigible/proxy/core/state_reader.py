@@ -174,7 +174,9 @@ def member_of(place: str) -> str:
 
 def repeats(message: str, value: str) -> bool:
     """Whether a message has a value as a word of its own."""
-    return bool(value) and re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)", message) is not None
+    if not value or value not in message:
+        return False
+    return re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)", message) is not None
 
 
 def is_plain(path: str) -> bool:

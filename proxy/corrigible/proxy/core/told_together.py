@@ -1,4 +1,10 @@
-"""What several errors of one refusal say together: an unknown member is the missing one, a server knows what it misses.
+"""What errors say of members and elements that belong together.
+
+| the refusal says                                           | what follows                                        |
+|------------------------------------------------------------|-----------------------------------------------------|
+| a member is missing, and one beside it unknown             | the unknown one may be the missing one              |
+| several members of an object are missing                   | the server knows all of them                        |
+| what has an identifier lacks what answers it: a tool call  | an element is asked for behind that of the list     |
 
 Knows: errors, suggestions for them. Does not know: descriptions, where errors come from.
 """
@@ -6,12 +12,21 @@ Knows: errors, suggestions for them. Does not know: descriptions, where errors c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Final
 
+from corrigible.adapters.formats.pointers import pointer, steps
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.functions.edits import Operation
+from corrigible.rules.pointer import MISSING, segments, through_arrays, value_at
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Repair, ask, guarded_ops
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json, Request
+from corrigible.rules.wordings import Kind, read
+from corrigible.schema.exchange import Json, Protocol, Request
+
+from .state_reader import repeats, values_in
 
 
 def with_members_told(violation: SchemaViolation, errors: Sequence[Violation], request: Request) -> SchemaViolation:
@@ -30,6 +45,49 @@ def with_members_told(violation: SchemaViolation, errors: Sequence[Violation], r
     if not undeclared:
         return violation
     return violation._replace(parent_schema={**around, "properties": {**properties, **undeclared}})
+
+
+def answering_element(request: Request, error: Violation) -> Repair | None:
+    """Return the question for the element that a list lacks behind the one that has an identifier.
+
+    `The following tool_call_ids did not have response messages: call_A`: what the call gave only whoever made it knows.
+    The answer may name the list inside of the next element that it belongs into.
+    """
+    said = [one for one in read(error.message).of(Kind.MISSING) if one.row.endswith(_ANSWER_TO)]
+    if not said or request.protocol is not Protocol.HTTP:
+        return None
+    values = islice(values_in(request.body, "/body"), _MOST_VALUES)
+    named = [place for place, one in values if isinstance(one, str) and repeats(error.message, one)]
+    elements = {place: next(through_arrays(request.document(), place), "") for place in named if _is_identifier(place)}
+    lists = {element.rpartition("/")[0] for element in elements.values() if element}
+    if len(lists) != 1:
+        return None
+    place, element = max(elements.items(), key=lambda one: int(one[1].rpartition("/")[2] or -1))
+    around, _, index = element.rpartition("/")
+    inner = [pointer(steps(field), request) for one in said for field in one.slots.get("field", ())]
+    inner = [one for one in inner if one.startswith(f"{around}/") and isinstance(value_at(request, one), list)]
+    target = f"{inner[0]}/0" if inner else f"{around}/{int(index) + 1}"
+    ops: list[Operation] = [{"op": "test", "path": place, "value": value_at(request, place)}]
+    if (there := value_at(request, target)) is not MISSING:
+        ops += guarded_ops(request, target, there, {"op": "add", "path": target, "value": {}})
+    else:
+        ops.append({"op": "add", "path": target, "value": {}})
+    message = "Give the element that belongs there: the server misses what answers the one with this identifier."
+    violation = SchemaViolation(target, "required", {})
+    (question,) = ask(violation, request, message, schema={"type": "object"}).suggestions
+    if ops[-1]["op"] != "add":
+        return None
+    return Repair(
+        ({**question, "patch": ops},), "recovery_guidance", "An element of a list is missing.", "VALUE_MISSING"
+    )
+
+
+_ANSWER_TO: Final = ".answer-to"
+_MOST_VALUES: Final = 500
+
+
+def _is_identifier(place: str) -> bool:
+    return words(segments(place)[-1])[-1:] in (("id",), ("uuid",), ("key",), ("ref",))
 
 
 def moved_from(result: RuleResult) -> set[str]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from corrigible.adapters.formats.pointers import steps
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive, word_set, words
@@ -26,7 +27,8 @@ from corrigible.rules.schema_repair.json_schema import (
     literal_pattern,
     types,
 )
-from corrigible.rules.schema_repair.names import INSTEAD
+from corrigible.rules.schema_repair.names import INSTEAD, near_names
+from corrigible.rules.schema_repair.repair import BARRED
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation, place_of
 from corrigible.rules.schema_repair.values import ONLY_ASKED, ONLY_TOLD, SPELLING
 from corrigible.rules.violation import Violation
@@ -39,11 +41,6 @@ _UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
 _NAMES: Final = ("propertyNames", "enum")
 """Where a complaint about an unknown member keeps the names that are known there."""
 
-_BARRED: Final = re.compile(
-    r"(?i)^[\w .'\"`-]{1,60}? can ?not be (?:set|specified|given|provided|sent)"
-    r"(?: (?:for|on|in|by) (?:a |an |the )?[a-z]+(?: [a-z]+)?)?(?:: invalid \w+)?[.!]?$"
-)
-"""A sentence by which a member may not be sent at all: `ID can not be set for network create`."""
 _READ_OF_A_RULE: Final = 300
 _NOT_THERE: Final = ("undefined", "undefined.")
 _OF_AN_INDEX: Final = frozenset({"index", "ordinal"})
@@ -243,19 +240,33 @@ def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) 
     """
     value = value_at(request, error.pointer)
     where, *names = segments(error.pointer) or [""]
-    is_told = not error.constraint and not error.stated and _BARRED.search(error.message[:_READ_OF_A_RULE]) is not None
-    is_barred = is_told or error.constraint == "readOnly"
-    if not (error.constraint in _UNKNOWN or is_barred) or value is MISSING or not names:
+    is_barred, is_of_the_server = is_told_to_be_left_out(error), error.constraint == "readOnly"
+    if not (error.constraint in _UNKNOWN or is_barred or is_of_the_server) or value is MISSING or not names:
         return None
     if where not in ("body", "query"):
         return None
+    if is_barred and (names[-1] in declared.siblings or not near_names(names[-1], declared.siblings)):
+        return SchemaViolation(error.pointer, BARRED, declared.schema, value)
     if names[-1] in declared.siblings:
-        is_of_the_server = declared.schema.get("readOnly") is True or error.message.endswith(_NOT_THERE) or is_barred
+        is_of_the_server |= declared.schema.get("readOnly") is True or error.message.endswith(_NOT_THERE)
         return SchemaViolation(error.pointer, "readOnly", declared.schema, value) if is_of_the_server else None
     around = {"type": "object", **(declared.parent_schema or {})}
     return SchemaViolation(
         error.pointer, "additionalProperties", around, value, declared.siblings, declared.outer_schema
     )
+
+
+def is_told_to_be_left_out(error: Violation) -> bool:
+    """Whether a sentence says of the member at its place that it may not be sent, whatever its value is."""
+    if error.constraint or error.stated or not error.pointer:
+        return False
+    name = letters(segments(error.pointer)[-1])
+    barred = (one for one in read(error.message).of(Kind.APART) if one.row.endswith(_NOT_TAKEN))
+    return any(letters(steps(field)[-1]) == name for one in barred for field in one.slots.get("field", ()))
+
+
+_NOT_TAKEN: Final = ".not-taken"
+"""The rows by which a member may not be sent, whatever else was."""
 
 
 def _typed(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:

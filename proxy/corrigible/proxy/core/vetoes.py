@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -24,11 +25,14 @@ from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
 from corrigible.rules.safety.decisive import word_set, words
+from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
+from corrigible.rules.schema_repair.json_schema import choices
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import read
+from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.document import scalar_text
-from corrigible.schema.exchange import Json
+from corrigible.schema.exchange import Json, Protocol
 
 from .api_profile import RefusalCase
 from .evidence import MOST_TEXTS, Change, Edit, Evidence, Refused, is_choice, is_scalar, is_within
@@ -87,6 +91,27 @@ def _is_known_name(edit: Edit) -> bool:
     return any(one.is_rename and _is_known_to_the_server(one, edit) for one in edit.changes)
 
 
+def _is_told_otherwise(edit: Edit) -> bool:
+    """Whether the answer has another declared name or allowed value instead of what an edit sends."""
+    said = tokens_of(edit.error.message)
+    return any(_has_another(change, edit.refused, said) for change in edit.changes)
+
+
+def _has_another(change: Change, refused: Refused, said: Tokens) -> bool:
+    if change.is_move:
+        holder = value_at(refused.request, change.source.rpartition("/")[0])
+        sent = frozenset(holder) if isinstance(holder, Mapping) else frozenset()
+        meant = {*segments(change.place), *change.names()}.difference(segments(change.source))
+        others = (one for one in refused.siblings(change.source) if one not in meant and one not in sent)
+        told = [one for one in islice(others, MOST_TEXTS) if said.mention(one) is not None]
+        return bool(told) and not any(said.mention(one) for one in meant)
+    if not isinstance(change.old, str) or not isinstance(change.new, str):
+        return False
+    allowed = [one for one in choices(refused.schema(change.place)) if isinstance(one, str)]
+    told = [one for one in islice(allowed, MOST_TEXTS) if one not in (change.new, change.old) and said.find(one) >= 0]
+    return bool(told) and said.find(change.new) < 0
+
+
 def _is_undeclared_name(edit: Edit) -> bool:
     """Whether a member gets another spelling that the description declares no more than the one that was sent."""
     refused = edit.refused
@@ -121,12 +146,20 @@ def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
 
 def _is_made_text(edit: Edit) -> bool:
     made = [one for one in edit.changes if not one.is_move and isinstance(one.old, int | float)]
-    return any(isinstance(one.new, str) and not _asks_for_text(one, edit) for one in made)
+    made = [one for one in made if isinstance(one.new, str)]
+    # Where nothing is declared a text may be any word, and `true` is hardly one of them.
+    is_open = any(isinstance(one.old, bool) and not edit.refused.schema(one.place) for one in made)
+    return is_open or not all(_asks_for_text(one, edit) for one in made)
 
 
 def _asks_for_text(change: Change, edit: Edit) -> bool:
     """Whether the answer says that a value has to be a text, or of a number that this one is what is wrong."""
     error, refused = edit.error, edit.refused
+    if isinstance(change.old, bool) and not refused.schema(change.place):
+        return False  # a text where nobody declares one may be a word for yes of the API's own
+    is_of_call = refused.request.protocol is Protocol.GRPC
+    if is_of_call and isinstance(change.old, float) and change.old.is_integer():
+        return False  # protobuf has no other numbers in a Struct: `7` and `7.0` are two texts of one
     if error.pointer == change.place and (error.stated.get("type") == "string" or error.constraint == "type"):
         return True
     if not isinstance(change.old, bool) and {Evidence.NAMED, Evidence.QUOTED} <= edit.evidence:
@@ -141,7 +174,7 @@ def _lacks_a_unit(edit: Edit) -> bool:
     for one in edit.changes:
         if not one.is_move and is_scalar(one.old) and not isinstance(one.old, str) and isinstance(one.new, str):
             schema = edit.refused.schema(one.place)
-            if not _QUANTITIES.isdisjoint(words(_name(one.place))) and not {"format", "pattern"} & schema.keys():
+            if not _OF_A_FORM.isdisjoint(words(_name(one.place))) and not {"format", "pattern"} & schema.keys():
                 return True
     return False
 
@@ -170,6 +203,8 @@ def _is_no_element(change: Change, edit: Edit) -> bool:
         return isinstance(change.new, Mapping) and isinstance(known, Mapping) and change.new.keys().isdisjoint(known)
     if isinstance(change.new, list) and len(change.new) == 1 and change.new[0] is change.old:
         inner = schema.get("items")
+        if not schema and is_scalar(change.old):
+            return True  # nobody says what an element has to be
         known = inner.get("properties") if isinstance(inner, Mapping) else None
         return isinstance(change.old, Mapping) and isinstance(known, Mapping) and change.old.keys().isdisjoint(known)
     if isinstance(change.new, Mapping) and is_scalar(change.old) and change.old in change.new.values():
@@ -261,26 +296,58 @@ def _is_placed_by_words(edit: Edit) -> bool:
     return any(not one.is_move and not one.is_near for one in edit.changes)
 
 
-def _adds_a_zone(edit: Edit) -> bool:
-    texts = [(one.old, one.new) for one in edit.changes if isinstance(one.old, str) and isinstance(one.new, str)]
-    return any(_ZONE.search(new) is not None and _ZONE.search(old) is None for old, new in texts)
+def _is_more(edit: Edit) -> bool:
+    """Whether more may be asked for than was: a larger number, the other truth value, other words, another time."""
+    is_flagged = bool(edit.suggestion["safety"].get("changes_intent"))
+    values = (one for one in edit.changes if one.place.startswith(("/body/", "/query/")))
+    return any(_is_raised(one, is_flagged=is_flagged) for one in values)
+
+
+def _is_raised(change: Change, *, is_flagged: bool) -> bool:
+    old, new = change.old, change.new
+    if change.is_move or old is MISSING or new is MISSING or is_same_value(old, new):
+        return False
+    before, after = _number(old), _number(new)
+    if before is not None and after is not None:
+        return after > before
+    held = old.values() if isinstance(old, Mapping) else old if isinstance(old, list) else ()
+    if (
+        not is_flagged
+        or isinstance(new, Mapping | list)
+        or new in held
+        or str(new).removesuffix(str(old)).endswith("/")
+    ):
+        return False  # `https://` before an address, `/books/` before a name
+    return not change.is_near or any(map(str.isdecimal, f"{old}{new}"))
+
+
+def _number(value: Json) -> float | None:
+    """Return a number, or that of a text which is one."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    with suppress(ValueError):
+        return float(value) if isinstance(value, str) else value
+    return None
 
 
 VETOES: Final = (
     Veto("elsewhere", "the answer tells another place", _is_elsewhere, False),
     Veto("known name", "the answer shows the name that was sent as one that it knows", _is_known_name, False),
+    Veto(
+        "told otherwise", "the answer has another of the names or values that are described", _is_told_otherwise, False
+    ),
     Veto("undeclared name", "a member gets a name that is not described either", _is_undeclared_name, False),
     Veto("made a text", "a number or truth value becomes a text, and none was asked for there", _is_made_text, False),
     Veto("restructured", "what holds a value changes, and only one source says so", _is_restructured, False),
     Veto("strange", "a value is put where what an API wants has other members", _is_strange_there, False),
     Veto("another left", "another value of the same kind stays as it is", _leaves_another, False),
-    Veto("unit", "a number becomes a text that has a unit, and nobody said which", _lacks_a_unit),
+    Veto("unit", "a number becomes a text that has a unit or is a date, and nobody said which", _lacks_a_unit),
     Veto("misfit", "another method or form would be sent what it does not take, or lack what it needs", _does_not_fit),
     Veto("another word", "a word of the path becomes one that is no spelling of it", _is_another_word),
     Veto("two changes", "a value is near in other letters and another case", _is_slip_in_another_case),
     Veto("truth word", "a truth value would be a word that is not true or false", _is_another_truth_word),
     Veto("words alone", "only words of the answer tell the place, and what has to stand there", _is_placed_by_words),
-    Veto("zone", "a date or time gets a time zone that nobody said", _adds_a_zone),
+    Veto("more", "more may be asked for than was: an amount, a time, a right", _is_more),
 )
 """Laws 4 to 8 of the design: no invented values, nothing lost unsaid, near is not enough where it is not alone."""
 
@@ -349,6 +416,8 @@ _URL_SAFE: Final = str.maketrans("-_", "+/")
 _LIKELY: Final = 0.2
 _FOR_ANOTHER: Final = re.compile(r"(?i)\b(?:for|when|if|with|where) (?:the )?['\"`]?([\w-]{1,60})['\"`]? ?(?:=|is\b)")
 _PARTS: Final = re.compile(r"[/:.]")
-_ZONE: Final = re.compile(r"\d:\d\d(?:[.:]\d+)*(?:[Zz]|[+-]\d\d:?\d\d)$")
-_QUANTITIES: Final = word_set("duration timeout interval ttl delay period lifetime lease wait backoff retention")
-"""Words of names of amounts that a text has with a unit, such as `5m`."""
+_OF_A_FORM: Final = word_set(
+    "duration timeout interval ttl delay period lifetime lease wait backoff retention"
+    " date datetime timestamp time day since until deadline expiry"
+)
+"""Words of names of amounts and moments that a text has in a form of its own, such as `5m` or `2026-03-01`."""

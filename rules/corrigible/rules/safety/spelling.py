@@ -225,16 +225,15 @@ def rfc3339(when: datetime) -> str:
 
 _NO_ZONE = "the time is read as UTC"
 _NO_TIME = "the day is read as its first moment in UTC"
-_TIME_LOST = "the time of day is left out"
+TIME_LOST: Final = "the time of day is left out"
+"""What was said is gone: the caller has to agree."""
 
 
 def as_date(value: Json) -> list[Spelling]:
     if isinstance(value, str) and (days := dates(value)):
         return [Spelling(day.isoformat()) for day in days]
     return [
-        Spelling(
-            moment.when.date().isoformat(), "" if moment.when.strftime("%H%M%S%f").strip("0") == "" else _TIME_LOST
-        )
+        Spelling(moment.when.date().isoformat(), "" if moment.when.strftime("%H%M%S%f").strip("0") == "" else TIME_LOST)
         for moment in moments(value)
     ]
 

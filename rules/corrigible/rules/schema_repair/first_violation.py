@@ -135,6 +135,8 @@ def duplicates(items: Sequence[Json], *, text: bool = False) -> list[int]:
 
 def _key(value: Json, *, text: bool = False) -> Hashable:
     """Return what is equal for equal values: of numbers their value, and no truth value is a number."""
+    if type(value) is str:  # as most elements of long lists are
+        return "text" if text else True, value
     match value:
         case Mapping():
             return "object", frozenset((name, _key(inner)) for name, inner in value.items())

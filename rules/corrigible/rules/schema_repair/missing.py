@@ -26,7 +26,6 @@ NAMED: Final = "x-named"
 
 _IF_MEANT: Final = "Send the value that the description has there, if it is what is meant."
 _IF_AGREED: Final = "Send the only value that is allowed there, if whoever asks for this agrees."
-_ASK_MISSING: Final = "Give the value that is missing."
 _MOST_FORMS: Final = 3
 
 
@@ -47,7 +46,7 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
         moved = _into_free_map(violation, request)
     if moved is not None:
         return Proposal([moved])
-    question = ask(violation, request, _ASK_MISSING)
+    question = ask(violation, request, names.ASK_MISSING)
     if value is not MISSING:
         ops = _added(request, violation.pointer, value)
         return _filled_in(violation, request, ops, value, question) if ops else question

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from rapidfuzz.distance import OSA
 
 from corrigible.rules.budget import spend
+from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive_guess, word_set, words
 from corrigible.rules.safety.nearness import (
@@ -49,10 +50,15 @@ _PARTIES: Final = word_set("from to cc bcc sender receiver receivers recipient r
 """Words of names of those between whom something is sent, of which some are one slip away from others."""
 _OF_A_THING: Final = re.compile(r"^(?:id|ID|Id|name|key|slug|uuid|uid|guid)$|(?:_id|_uuid|[a-z]Id|[a-z]ID)$")
 """What members are called that say which thing is meant."""
+ASK_MISSING: Final = "Give the value that is missing."
 _WHERE: Final = "Say where it belongs: it is not known there, and something else names it."
 _SHORTEST_BEGINNING: Final = 4
 _MOST_STRANGE: Final = 64
 """Undeclared members that are held against a missing one."""
+_WITH_REFERENCES: Final = "Leave it out, and what leads to it, if the call may do without both."
+_NAMING: Final = ("name", "id", "key")
+"""Members of an element by which other places refer to it."""
+_MOST_NAMED: Final = 8
 _MOST_TEXTS: Final = 2000
 _LONGEST_REFERENCE: Final = 300
 
@@ -112,7 +118,7 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     free = [one for one in violation.siblings if not isinstance(present, Mapping) or one not in present]
     if isinstance(instead := violation.schema.get(INSTEAD), str):
         # What the server names is asked about, unless the description has it, and not the other, and the value fits.
-        is_known = instead in declared and name not in declared
+        is_known = instead in declared and name not in declared and _is_meant(name, instead, free, violation.schema)
         is_backed = is_known and _takes(declared[instead], value, text=request.form)
         target = f"{parent}/{escape(instead)}"
         renamed = _moved(violation, request, violation.pointer, target, value, is_guess=not is_backed)
@@ -142,6 +148,19 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
         moves = [_moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value) for one in near]
         return options([one for move in moves if move is not None for one in move.suggestions], group)
     return _elsewhere(violation, request, group, value, free)
+
+
+def _is_meant(name: str, instead: str, free: Sequence[str], around: Schema) -> bool:
+    """Whether a description leads to a replacement by itself: it is required, or the only free name, or like the other.
+
+    A text alone does not choose between declared members. `max_tokens` is like `max_completion_tokens`.
+    """
+    required = around.get(levels.REQUIRED, around.get("required"))
+    if instead in free and isinstance(required, list | tuple) and instead in required:
+        return True
+    own = {*words(name)}
+    alike = [one for one in free if own <= {*words(one)} or own >= {*words(one)}]
+    return [instead] == (near_names(name, free) or alike or [*free])
 
 
 def _elsewhere(
@@ -201,9 +220,22 @@ def without(violation: SchemaViolation, request: Request, message: str) -> Propo
         return ask(violation, request, message, schema={})
     if _is_said_by_path(violation.pointer, value, request):
         return Proposal([edit(violation, request, ops, message)])
-    if is_referred_to(violation.pointer, request):
-        return ask(violation, request, message, schema={})
+    if referring := references_to(violation.pointer, request):
+        return _asked_first(violation, request, ops, message, referring)
     return Proposal([left_out(violation, request, ops, message)])
+
+
+def _asked_first(
+    violation: SchemaViolation, request: Request, ops: list[Operation], message: str, referring: Sequence[str]
+) -> Proposal:
+    """Return the question where a member belongs that something else names, and its removal, to confirm.
+
+    With the member is lost what leads to it.
+    """
+    question = ask(violation, request, message, schema={})
+    removal = confirmed(left_out(violation, request, ops, _WITH_REFERENCES))
+    removal["safety"]["loses"] = list(referring[:_MOST_NAMED])
+    return Proposal([*question.suggestions, removal])
 
 
 def _is_said_by_path(pointer: str, value: Json, request: Request) -> bool:
@@ -219,20 +251,22 @@ def _left_out(violation: SchemaViolation, request: Request, name: str, value: Js
     ops = guarded_ops(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
     if not ops:
         return ask(violation, request, "Leave out what is not known.", schema={})
-    if is_referred_to(violation.pointer, request):
-        return ask(violation, request, _WHERE, schema={})
+    if referring := references_to(violation.pointer, request):
+        return _asked_first(violation, request, ops, _WHERE, referring)
     if value is None and request.method != "PATCH" and not may_limit(name):  # in a PATCH null clears
         return Proposal([edit(violation, request, ops, "Leave out what is not known: null is no value.")])
     message = "Leave out what is not known. The call then does without it."
     return Proposal([confirmed(left_out(violation, request, ops, message))])
 
 
-def is_referred_to(pointer: str, request: Request) -> bool:
-    """Whether another text of the body leads to a member, or is its name: `#/definitions/User`, `${user}`, `"user"`.
+def references_to(pointer: str, request: Request) -> list[str]:
+    """Return where texts of the body lead to a member, or are its name: `#/definitions/User`, `${user}`, `"user"`.
 
-    Without the member that text would lead nowhere.
+    Without the member they would lead nowhere. Of a list of named things they may be a name of those.
     """
-    name = segments(pointer)[-1]
+    name, removed, found = segments(pointer)[-1], value_at(request, pointer), list[str]()
+    elements = removed if isinstance(removed, list) else []
+    called = {name, *(str(one[key]) for one in elements if isinstance(one, Mapping) for key in _NAMING if key in one)}
     leads = re.compile(rf"#(?:/[^/]*)*/{re.escape(escape(name))}(?:/|$)|[${{]\{{?\s*{re.escape(name)}\b")
     waiting: list[tuple[str, Json]] = [("/body", request.body)]
     looked_at = 0
@@ -241,14 +275,15 @@ def is_referred_to(pointer: str, request: Request) -> bool:
         looked_at += 1
         if place == pointer:
             continue
-        if isinstance(value, str) and (value == name or leads.search(value[:_LONGEST_REFERENCE]) is not None):
-            return True
+        if isinstance(value, str) and (value in called or leads.search(value[:_LONGEST_REFERENCE]) is not None):
+            found.append(place)
         if isinstance(value, Mapping):
-            waiting += [(f"{place}/{escape(str(key))}", inner) for key, inner in value.items()]
+            members = islice(value.items(), _MOST_TEXTS)
+            waiting += [(f"{place}/{escape(str(key))}", inner) for key, inner in members]
         elif isinstance(value, list):
-            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(value)]
+            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(islice(value, _MOST_TEXTS))]
     spend(looked_at)
-    return False
+    return found
 
 
 # Missing members under another name
@@ -275,14 +310,31 @@ def only_missing(parent: str, around: Schema | None, request: Request, told: str
 
 
 def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Proposal | None:
-    """Return the renaming of the only undeclared member to the only missing one, once that is confirmed."""
+    """Return the renaming of the only undeclared member to the only missing one, once that is confirmed.
+
+    Where nothing is declared, it is the only one with words of the missing name: `text` of `rich_text`.
+    """
     parent, meant = _split(violation.pointer)
+    if not violation.siblings and parent.startswith("/body") and (like := _alike(parent, meant, request)):
+        value = value_at(request, like)
+        return None if value is None else _moved(violation, request, like, violation.pointer, value, is_guess=True)
     if parent == "/headers" or only_missing(parent, violation.parent_schema, request, meant) != violation.pointer:
         return None
     present = value_at(request, parent)
     name = next(str(one) for one in present if one not in violation.siblings)
     source = f"{parent}/{escape(name)}"
     return _moved(violation, request, source, violation.pointer, present[name], is_guess=True)
+
+
+def _alike(parent: str, meant: str, request: Request) -> str:
+    """Return the place of the only member all of whose words are those of a missing name, or that has all of them."""
+    present, wanted = value_at(request, parent), {*words(meant)}
+    found = []
+    for name in islice(present, _MOST_STRANGE) if isinstance(present, Mapping) else ():
+        own = {*words(str(name))}
+        is_telling = bool(own & wanted - levels.GENERAL_NAMES)
+        found += [str(name)] if is_telling and name != meant and (own <= wanted or wanted <= own) else []
+    return f"{parent}/{escape(found[0])}" if len(found) == 1 else ""
 
 
 def misspelt(violation: SchemaViolation, request: Request) -> Proposal | None:
@@ -297,8 +349,9 @@ def misspelt(violation: SchemaViolation, request: Request) -> Proposal | None:
     # What is not near to the missing name by itself need not be held against all the others.
     meant = [one for one in strange if near_names(one, [name]) and near_names(one, free) == [name]]
     meant = meant or [one for one in strange if _is_short_form(one, name, free) and not near_names(one, free)]
-    if not declared:
-        meant = [one for one in meant if _is_typo(one, name)]  # any other may be a member that the server knows
+    # Where nothing is declared what was sent may be a member that the server knows, unless it is no other word.
+    typos = [one for one in meant if _is_typo(one, name)]
+    meant, is_guess = (typos or meant, not typos) if not declared else (meant, False)
     if len(meant) != 1:
         return None
     value, text = present[meant[0]], request.form or not parent.startswith("/body")
@@ -306,7 +359,9 @@ def misspelt(violation: SchemaViolation, request: Request) -> Proposal | None:
     if not is_one and not _takes(violation.schema, value, text=text):
         return None
     source = f"{parent}/{escape(meant[0])}"
-    return _moved(violation, request, source, violation.pointer, value, into_list=is_one)
+    renamed = _moved(violation, request, source, violation.pointer, value, is_guess=is_guess, into_list=is_one)
+    question = ask(violation, request, ASK_MISSING).suggestions if is_guess else []
+    return renamed and Proposal([*renamed.suggestions, *question])
 
 
 def in_one_form(violation: SchemaViolation, forms: Sequence[Schema], request: Request) -> Proposal | None:

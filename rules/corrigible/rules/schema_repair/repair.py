@@ -16,7 +16,7 @@ from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_gue
 from corrigible.rules.safety.equivalence import is_short_value
 from corrigible.rules.safety.nearness import LONGEST, distance, is_slip
 from corrigible.rules.safety.other_word import may_be_other_word
-from corrigible.rules.safety.spelling import Spelling
+from corrigible.rules.safety.spelling import TIME_LOST, Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -30,6 +30,7 @@ from .suggestion import (
     Repair,
     Suggestion,
     ask,
+    confirmed,
     edit,
     guarded_ops,
     guards,
@@ -42,6 +43,8 @@ from .values import ANOTHER, JOINED, OF_A_KIND, ONLY_TOLD, SPELLING, repair_valu
 
 AS_TEXT: Final = "x-as-text"
 """In a schema: its numbers are written as texts, as proto-JSON does with 64 bits."""
+BARRED: Final = "barred"
+"""The keyword of a member that is known, and may not be sent here, whatever its value is."""
 IS_LIST: Final = "x-list"
 """In a schema of an array: it is a list and no set, so that a repeated element has a meaning."""
 SENT_TWICE: Final = "sentTwice"
@@ -82,6 +85,9 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
             return names.undeclared(violation, request, group)
         case "readOnly":
             return names.without(violation, request, "Leave out what only the server writes.")
+        case _ if violation.keyword == BARRED:
+            left_out = names.without(violation, request, "Leave it out: it may not be sent here.")
+            return None if left_out is None else Proposal([confirmed(one) for one in left_out.suggestions])
         case levels.MISPLACED:
             move = levels.move_member(violation, request)
             return None if move is None else Proposal([move.suggestion])
@@ -167,7 +173,8 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
     beside, may_be_plain = _encoded_beside(violation, request)
     ops += beside
     because = f": {spelled.assumption}" if spelled.assumption else ""
-    asks = may_be_plain or violation.schema.get(ONLY_TOLD) is True or spelled.assumption in (JOINED, ANOTHER, OF_A_KIND)
+    asks = may_be_plain or violation.schema.get(ONLY_TOLD) is True
+    asks = asks or any(one in spelled.assumption for one in (JOINED, ANOTHER, OF_A_KIND, TIME_LOST))
     asks = asks or (violation.keyword in _GUESSED and is_decisive_guess(ops, request))
     asks = asks or _is_guessed(violation, request, spelled)
     return edit(
@@ -337,6 +344,7 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "uniqueItems": ("The list holds an element twice.", "DUPLICATE"),
     **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), _NOT_KNOWN),
     levels.MISPLACED: ("The operation knows this member one level away.", "UNKNOWN_MEMBER"),
+    BARRED: ("The server does not take this member here.", "MEMBER_NOT_TAKEN"),
     "readOnly": ("Only the server writes this member.", "READ_ONLY_MEMBER"),
     "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM"),
     "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM"),

@@ -103,8 +103,15 @@ def guards(document: Mapping[str, Json], pointer: str, old: Json) -> list[Operat
     """
     if _is_short(old) and not is_secret(pointer, old):
         return [{"op": "test", "path": pointer, "value": old}]
-    elements = through_arrays(document, pointer)
-    return [_identified(document, one) for one in elements if one != pointer or isinstance(old, Mapping)]
+    tests: list[Operation] = []
+    elements = [one for one in through_arrays(document, pointer) if one != pointer or isinstance(old, Mapping)]
+    for element in reversed(elements):
+        try:
+            tests.insert(0, _identified(document, element))
+        except PatchError:
+            if not tests:  # a test of an element inside of it is one of it, too
+                raise
+    return tests
 
 
 def guarded_edit(request: Request, pointer: str, old: Json, operation: Operation) -> list[Operation]:

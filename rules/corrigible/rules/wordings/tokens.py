@@ -29,6 +29,8 @@ _QUOTED: Final = re.compile(
     r"|\u2018([^\u2019\n]{1,200})\u2019|\u00ab([^\u00bb\n]{1,200})\u00bb|\u300c([^\u300d\n]{1,200})\u300d"
 )
 
+_NAME: Final = re.compile(r"[A-Za-z_$@][\w$-]{0,59}")
+
 
 class Mention(NamedTuple):
     """How a text has a name."""
@@ -93,6 +95,11 @@ class Tokens:
         """Whether the text has a name with a mark."""
         found = self.mention(name)
         return found is not None and found.is_marked
+
+    def names_quoted(self) -> list[str]:
+        """Return what stands in quotes and has the form of a name, as it is written."""
+        found = (text for one in _QUOTED.finditer(self.text) for text in one.groups() if text)
+        return [one for one in dict.fromkeys(found) if _NAME.fullmatch(one)]
 
     def share(self, name: str) -> float:
         """Return the share of the words of a name that the text has, in any order."""
