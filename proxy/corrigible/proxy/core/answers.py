@@ -36,7 +36,7 @@ from corrigible.rules.schema_repair.repair import BARRED, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Repair, ask, confirmed, effects, guarded_ops, is_secret, left_out
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Kind, Reading, Said, read
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
@@ -335,13 +335,6 @@ class _Refusal:
         texts = (one for _, one in islice(values_in(self._case.body, ""), _MOST_VALUES) if isinstance(one, str))
         return any(one.isalpha() and not self._goal.isdisjoint(_stems(one)) for one in texts)
 
-    def _is_qualified(self) -> bool:
-        """Whether the text speaks of something with a word or a name that the path has not."""
-        here = of_path(self._request, self._reading.text, self._named)
-        told = (one for said in self._reading.said for one in subjects_of(said, self._reading))
-        words_told = {word.strip(_MARKS) for one in told for word in one.split()} - self._named
-        return any(any(map(str.isdigit, one)) or not here.issuperset({*_stems(one)} - _NO_THING) for one in words_told)
-
     def _is_passing(self) -> bool:
         says_when = bool(self._case.exchange.headers.get("retry-after", "").strip())
         return says_when or any(one.row.endswith(_ENDING) for one in self._reading.said)
@@ -400,31 +393,6 @@ _MOST_VALUES: Final = 100
 _LONGEST: Final = 200
 
 
-def subjects_of(said: Said, reading: Reading) -> tuple[str, ...]:
-    """Return what a sentence is about: what the row takes for a thing or a member, else what stands before it."""
-    own = (*said.slots.get("thing", ()), *said.slots.get("field", ()))
-    if own or said.kind not in TOLD:
-        return own
-    before = reading.text[: said.start]
-    return (before[max(map(before.rfind, _SENTENCE_ENDS)) + 1 :],)
-
-
-def of_path(request: Request, text: str, names: Collection[str]) -> set[str]:
-    """Return the stems of the words of a path.
-
-    Of a collection only the plural is the path's, unless the path goes on with the name of one: `POST /orders` and
-    `POST /orders/archive` have in their bodies which order is meant.
-    """
-    parts = [unquote(one) for one in request.path.split("/") if one]
-    told = {*words(text)}
-    here: set[str] = set()
-    for part, behind in zip(parts, [*parts[1:], ""], strict=True):
-        for word in words(part) if part not in names else ():
-            if behind in names or not word.endswith("s") or word in told:
-                here |= {*_stems(word)}
-    return here
-
-
 _SHORTEST: Final = 3
 _ENDINGS: Final = (("ies", "es", "s"), ("ing", "ied", "ed", "d"))
 
@@ -445,13 +413,8 @@ _VAGUE: Final = frozenset({"id", "name", "type", "value", "data", "item", "key",
 _OF_THE_SERVER: Final = frozenset(
     {"server", "service", "system", "database", "cluster", "backend", "hardware", "storage", "disk", "memory", "api"}
 )
-_MARKS: Final = "'\"`#()[]:,.!"
-_SENTENCE_ENDS: Final = (". ", "; ", ": ", "\n")
 _ENDING: Final = (".under-way", ".locked-by-another")
 """Rows of what ends by itself."""
-_NO_THING: Final = frozenset(
-    _stems("this that these those it they you your the and not has have been was were can cannot only some already")
-)
 _TAKING: Final = frozenset(_stems("delete remove destroy detach unassign revoke uninstall drop purge"))
 
 

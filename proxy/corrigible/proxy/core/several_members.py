@@ -4,7 +4,7 @@
 |-------------------------------------------------------|-------------------------------------------------------|
 | an order, and two of the named members were sent      | a question at both places: which is wrong is not said |
 | that members exclude each other, and two were sent    | a choice which one to keep; leaving out is flagged    |
-| that one of several is needed, and none was sent      | a choice of questions; a name near to one is renamed  |
+| that one of several is needed, and none was sent      | a choice of questions                                 |
 
 Knows: what a sentence says, the members that were sent or are declared. Does not know: which of them the caller meant.
 """
@@ -23,8 +23,6 @@ from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
 from corrigible.rules.schema_repair.json_schema import trim_schema
-from corrigible.rules.schema_repair.names import near_names
-from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, Repair, Suggestion, ask, guarded_edit, left_out, options
 from corrigible.rules.violation import Violation
@@ -96,10 +94,7 @@ def _to_fit(case: RefusalCase, places: Sequence[str], description: Described | N
 def _to_give(
     case: RefusalCase, text: str, sent: Sequence[str], description: Described | None, group: str
 ) -> Repair | None:
-    """Return the choice of members one of which is needed; None where fewer than two are declared, or one is sent.
-
-    What was sent under a name that is near to that of one of them is renamed.
-    """
+    """Return the choice of members one of which is needed; None where fewer than two are declared, or one is sent."""
     request, operation = case.request, case.match.operation
     if description is None or not operation:
         return None
@@ -114,12 +109,6 @@ def _to_give(
     is_sent = any(value_at(request, place) is not MISSING for place in places)
     if is_sent or not {place for _, place in declared}.isdisjoint(sent):
         return None
-    misspelt = list(description.misspellings(request, operation))
-    broken = description.schema_violations(request, operation)
-    misspelt += [one for one in broken if one.keyword == "additionalProperties"]
-    meant = [one for one in misspelt if _near_places(one) & {*places}]
-    if len(meant) == 1 and len(_near_places(meant[0])) == 1:
-        return repair(meant[0], request, group)
     asked: list[Suggestion] = []
     for place in places:
         message = f"Give {_called(place)}, if that is what is meant."
@@ -154,12 +143,6 @@ def _schema(case: RefusalCase, place: str, description: Described | None) -> Map
     if description is None or not case.match.operation:
         return {}
     return trim_schema(description.declared_place(case.request, case.match.operation, place).schema)
-
-
-def _near_places(misspelt: SchemaViolation) -> set[str]:
-    """Return the places of the declared members to whose names that of an undeclared one is near."""
-    *around, name = segments(misspelt.pointer)
-    return {to_pointer([*around, near]) for near in near_names(name, misspelt.siblings)}
 
 
 def _parent(place: str) -> str:
