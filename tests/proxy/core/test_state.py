@@ -70,7 +70,7 @@ def test_a_value_of_the_path_that_is_not_called_absent(engine: Engine, message: 
     assert feedback["suggestions"][0]["patch"][-1]["value"] == "/api/flows/f-1/runs"
 
 
-@pytest.mark.parametrize("message", ["flow 'etl' is running", "Flow ID was seen", "the body is not valid"])
+@pytest.mark.parametrize("message", ["flow 'etl' is running", "Flow ID was seen"])
 def test_what_says_nothing_of_a_value_of_the_path(engine: Engine, message: str) -> None:
     assert feedback_of(engine, Request("POST", "/api/flows/etl/runs"), 400, message)[1] == []
 

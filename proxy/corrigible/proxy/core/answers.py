@@ -302,7 +302,8 @@ class _Refusal:
         if place and not self._error.likely[0].is_told:
             # That it is likely by the form of the request says nothing: the text has its value, or the word for it.
             last = {*words(segments(place)[-1])[-1:]} - _VAGUE
-            is_named = last and last <= {*words(self._error.message)} - {*words(self._request.path)}
+            is_of_value = last and self.kind not in (Kind.RIGHT, Kind.CREDENTIALS)
+            is_named = is_of_value and last <= {*words(self._error.message)} - {*words(self._request.path)}
             place = place if is_named or repeats(self._error.message, str(value_at(self._request, place))) else ""
         self._place = place or self._place
         return bool(place)

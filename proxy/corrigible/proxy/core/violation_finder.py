@@ -22,6 +22,7 @@ from typing import Protocol as TypingProtocol
 
 from corrigible.adapters.base import Described
 from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.body import CONTENT
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES
 from corrigible.rules.schema_repair.levels import MISPLACED, move_member
@@ -29,6 +30,7 @@ from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.schema_repair.route import UNSURE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Protocol
 
 from .api_profile import RefusalCase
@@ -78,7 +80,7 @@ class ViolationFinder:
             return (broken,)
         if self._request.protocol is Protocol.GRPC and error.type in CHOSE_NONE and not error.pointer:
             wrong = self._description.nearest_operation(self._request.method, self._request.path)
-            return () if wrong is None else (wrong,)
+            return () if wrong is None or not _may_be_of_method(error.message) else (wrong,)
         is_of_another = error.stated and status == 404 and self._request.protocol is not Protocol.HTTP
         is_of_a_value = status == UNAUTHORIZED and error.pointer and error.stated  # and not about credentials
         if error.type in BY_THE_TEXT_ONLY or status == SERVER_FAULT or is_of_another or is_of_a_value:
@@ -112,8 +114,8 @@ class ViolationFinder:
         violations = [noted(one, self._request, self._operation, self._description) for one in violations]
         # What stands in brackets may be the name of a field, which no parameter declares.
         is_inside = error.pointer.startswith("/query/") and "[" in error.pointer
-        words = self._description.misspelt_words(self._request, error.message) if is_inside or not violations else ()
-        return words or violations
+        near = self._description.misspelt_words(self._request, error.message) if is_inside or not violations else ()
+        return near or violations
 
     def confidence(self, error: Violation, violation: SchemaViolation) -> float | None:
         """Return how likely an error is about a violation at its likeliest place; None else."""
@@ -271,6 +273,19 @@ class ViolationFinder:
 
 
 _LIKELY: Final = 0.5
+
+
+def _may_be_of_method(message: str) -> bool:
+    """Whether a call may have failed since there is no such method: the text says no more, and no other status."""
+    numbers = {one for one in words(message) if one.isdecimal() and len(one) == _STATUS_DIGITS}
+    said = read(message).said
+    is_opaque = all(one.kind in (Kind.FAULT, Kind.ROUTE) and not one.row.endswith(_IS_DOWN) for one in said)
+    return numbers <= _OF_NO_METHOD and (is_opaque or bool(numbers))
+
+
+_STATUS_DIGITS: Final = 3
+_OF_NO_METHOD: Final = frozenset({"200", "404", "405", "501"})
+_IS_DOWN: Final = ".down"
 
 
 def _is_within(one: str, other: str) -> bool:
