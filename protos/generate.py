@@ -1,6 +1,6 @@
-"""Generate the protobuf code, and prove that proto, models and JSON Schema name the same members.
+"""Generate the protobuf code and descriptors, and prove that proto, models and JSON Schema name the same members.
 
-python protos/generate.py            write the generated code
+python protos/generate.py            write what is generated
 python protos/generate.py --check    exit 1 if it is stale or the three definitions differ
 """
 
@@ -21,21 +21,28 @@ PROTO = "corrigible/schema/v0_1/feedback.proto"
 # What protoc writes is not strict.
 STUB_HEADER = '# mypy: disable-error-code="type-arg, no-untyped-def"'
 GENERATED = tuple(PROTO.replace(".proto", suffix) for suffix in ("_pb2.py", "_pb2.pyi"))
+REPOSITORY = ROOT.parent
+DESCRIPTORS = {
+    "adapters/corrigible/adapters/protobuf/error_details.binpb": ("google_rpc.proto", "buf_validate.proto"),
+    "conformance/corrigible/conformance/reference/shop.binpb": ("shop.proto",),
+}
+"""Descriptor sets, and the files beside each that it is made of."""
+PROTOC = (sys.executable, "-m", "grpc_tools.protoc")
 
 
 def generate(out: Path) -> None:
     """Run protoc so that generated imports follow the package layout."""
-    command = [
-        sys.executable,
-        "-m",
-        "grpc_tools.protoc",
-        f"-I{ROOT}",
-        f"--python_out={out}",
-        f"--pyi_out={out}",
-    ]
-    subprocess.run([*command, PROTO], check=True, cwd=ROOT)
+    subprocess.run([*PROTOC, f"-I{ROOT}", f"--python_out={out}", f"--pyi_out={out}", PROTO], check=True, cwd=ROOT)
     stub = out / GENERATED[1]
     stub.write_text(f"{STUB_HEADER}\n{stub.read_text('utf-8')}", "utf-8")
+
+
+def generate_descriptors(out: Path) -> None:
+    """Write every descriptor set below a folder, under its path in the repository."""
+    for name, files in DESCRIPTORS.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        command = [*PROTOC, f"-I{(REPOSITORY / name).parent}", f"--descriptor_set_out={out / name}"]
+        subprocess.run([*command, *files], check=True)
 
 
 def stale() -> Iterator[str]:
@@ -45,6 +52,10 @@ def stale() -> Iterator[str]:
         for name in GENERATED:
             checked_in = ROOT / name
             if not checked_in.exists() or checked_in.read_bytes() != Path(scratch, name).read_bytes():
+                yield f"{name} is stale: run python protos/generate.py"
+        generate_descriptors(Path(scratch))
+        for name in DESCRIPTORS:
+            if (REPOSITORY / name).read_bytes() != Path(scratch, name).read_bytes():
                 yield f"{name} is stale: run python protos/generate.py"
 
 
@@ -101,6 +112,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if something is stale")
     if not parser.parse_args().check:
         generate(ROOT)
+        generate_descriptors(REPOSITORY)
         return 0
     problems = [*stale(), *differences()]
     for problem in problems:

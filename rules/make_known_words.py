@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from corrigible.rules.safety.nearness import split_words
-from corrigible.rules.safety.other_word import LONGEST
+from corrigible.rules.safety.spelling import LONGEST
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "rules/corrigible/rules/safety/known_words.txt"

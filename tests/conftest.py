@@ -57,7 +57,7 @@ def servers_of_ours_are_forked() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def stripe_server() -> Iterator[Running]:
     """The default Stripe sandbox, fresh for this run of the tests and shared by them."""
-    from corrigible.proxy.demo.servers import SANDBOXES
+    from corrigible.proxy.demo.scene import SANDBOXES
 
     with SANDBOXES["stripe"][0].start() as running:
         yield running
@@ -66,7 +66,7 @@ def stripe_server() -> Iterator[Running]:
 @pytest.fixture(scope="session")
 def stripe_proxy(stripe_server: Running) -> Iterator[Running]:
     """`corrigible proxy --pack stripe` in front of `stripe_server`."""
-    from corrigible.proxy.demo.servers import proxy_for
+    from corrigible.proxy.demo.scene import proxy_for
 
     with proxy_for(stripe_server.url, "stripe").start() as running:
         yield running
@@ -75,7 +75,7 @@ def stripe_proxy(stripe_server: Running) -> Iterator[Running]:
 @pytest.fixture(scope="session")
 def recipe_server() -> Iterator[Running]:
     """The recipe service."""
-    from corrigible.proxy.demo.servers import RECIPE
+    from corrigible.proxy.demo.scene import RECIPE
 
     with RECIPE.start() as running:
         yield running

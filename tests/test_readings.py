@@ -19,15 +19,14 @@ READER: Final = (
 )
 TABLES: Final = {
     "formats/text_shapes.py": "forms that frameworks print their errors in",
-    "formats/message/pattern_list.py": "",
 }
 """The table of texts that say their place in a form of their own, and what compiles lists of patterns."""
 OF_OTHER_TEXTS: Final = {
     "formats/error_shapes.py": "names of parts of a request",
     "formats/pointers.py": "steps of paths that a format tells",
-    "formats/google_rpc.py": "steps of paths and durations of google.rpc",
+    "formats/google_rpc.py": "steps of paths, durations and codes of google.rpc",
     "formats/keywords.py": "codes of frameworks, numbers",
-    "formats/message/literals.py": "data that a text has in brackets",
+    "formats/literals.py": "data that a text has in brackets",
     "formats/statement.py": "names of headers",
     "core/alternative.py": "variables of templates of paths",
     "core/body_form.py": "media types, names of elements",
@@ -42,15 +41,12 @@ OF_OTHER_TEXTS: Final = {
     "schema_repair/first_violation.py": "counts of patterns of schemas",
     "schema_repair/json_schema.py": "patterns of schemas",
     "schema_repair/levels.py": "steps of names",
-    "schema_repair/listing.py": "names of members of lists",
     "schema_repair/names.py": "names of members",
     "schema_repair/route.py": "paths",
     "schema_repair/suggestion.py": "names of members",
     "schema_repair/values.py": "values",
 }
 STILL_READ: Final = {
-    "formats/message/sent_values.py": 19,
-    "formats/message/told_code.py": 1,
     "reader/evidence.py": 2,
     "core/evidence.py": 5,
     "core/several_members.py": 1,

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 
 import httpx
 
-from corrigible.adapters.demo.acme.processor import Processor
+from corrigible.adapters.demo.acme.refund_service import Processor
 from corrigible.adapters.demo.acme.service import Billing, billing
 from corrigible.schema.exchange import Json
 

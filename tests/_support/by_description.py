@@ -11,9 +11,8 @@ import yaml
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.operation import Operations
+from corrigible.adapters.operation import Operations, Vocabulary
 from corrigible.adapters.reader.locate import locate_errors
-from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine

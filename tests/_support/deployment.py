@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from corrigible.adapters.sandbox.python import python_arguments, venv_python
+from corrigible.adapters.sandbox.runtimes import python_arguments, venv_python
 from corrigible.adapters.sandbox.server import HOST, Command, Running, Server, free_port
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -24,8 +24,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode, ModeChoice
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
-from corrigible.proxy.http.feedback_store import DocumentResponse
-from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, Rewrite
+from corrigible.proxy.http.messages import DocumentResponse, HttpExchange, RequestHead, ResponseHead, Rewrite
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from tests._support.command import arguments, start
 from tests._support.wire import received

@@ -10,8 +10,7 @@ from typing import Any
 import orjson
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.operation import Operations
-from corrigible.adapters.vocabulary import NOTHING, Vocabulary
+from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine

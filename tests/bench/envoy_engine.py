@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 from corrigible.proxy.envoy import envoy_path
 from corrigible.proxy.envoy.bootstrap import connection_manager, listener
-from corrigible.proxy.envoy.clusters import clusters
-from corrigible.proxy.envoy.gateway import Gateway
+from corrigible.proxy.envoy.gateway import Gateway, clusters
 from corrigible.proxy.http.api_routes import Upstream as At
 
 from .storm import Upstream as StormUpstream
@@ -80,7 +79,7 @@ class Upstream(StormUpstream):
 def plain_config(folder: Path, port: int, upstream: int) -> Path:
     """Return Envoy's configuration with nothing of ours in it."""
     gateway = Gateway("127.0.0.1", port, At("http", "127.0.0.1", upstream), ())
-    manager = connection_manager(gateway)
+    manager = connection_manager(gateway)["typed_config"]
     for name in ("early_header_mutation_extensions", "access_log", "local_reply_config"):
         del manager[name]
     route = {"match": {"prefix": "/"}, "route": {"cluster": "api", "timeout": "0s"}}

@@ -26,9 +26,8 @@ from typing import Any, NamedTuple
 import grpc
 from grpc import aio
 
-from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.adapters.sandbox.python import venv_python
-from corrigible.adapters.sandbox.server import Command, Running, free_port
+from corrigible.adapters.sandbox.runtimes import venv_python
+from corrigible.adapters.sandbox.server import Command, Running, SandboxError, free_port
 
 from .envoy_engine import spent_by
 from .results import Goal, record

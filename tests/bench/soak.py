@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from corrigible.adapters.sandbox.server import Command, Running, free_port
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.conformance.reference import grpc_shop
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcClient
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from corrigible.adapters.sandbox.server import free_port
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import SUITE
 
 from .refusals import callers, refusing
 from .results import Goal, record

@@ -23,7 +23,7 @@ from corrigible.proxy.embed.member import embed_feedback
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.http.request_reader import read_request
-from corrigible.rules.engine.index import RuleIndex
+from corrigible.rules.engine.evaluate import RuleIndex
 from corrigible.rules.language.compile import compile_text
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pack.load import load_pack

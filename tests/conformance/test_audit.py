@@ -15,9 +15,7 @@ import pytest
 import yaml
 
 from corrigible.conformance.audit.audit import SCHEMA, Audit, audit, gather
-from corrigible.conformance.audit.captures import capture_file
-from corrigible.conformance.audit.subject import AuditSubject, command, packs
-from corrigible.conformance.audit.tasks import task_file
+from corrigible.conformance.audit.subject import AuditSubject, capture_file, command, packs, task_file
 from corrigible.conformance.checks.pack import LEAKS
 from corrigible.conformance.cli import main
 from corrigible.conformance.model.outcome import UsageError

@@ -7,9 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from corrigible.conformance.audit.numbers import numbers, same
-from corrigible.conformance.audit.search import search
-from corrigible.conformance.audit.text import Text
+from corrigible.conformance.audit.audit import search
+from corrigible.conformance.audit.text import Text, numbers, same
 from corrigible.conformance.audit.value import Fix, KnownValues, Scalar, Strength, strength
 
 FLOUR = "Bob's Red Mill Certified Gluten Free 1-to-1 Baking Flour"

@@ -19,7 +19,7 @@ from corrigible.conformance.cli import main, parser
 from corrigible.conformance.command import listing, reference, run_target
 from corrigible.conformance.command.check import check, replay
 from corrigible.conformance.model.outcome import Outcome, UsageError
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.suite.record import lines, read

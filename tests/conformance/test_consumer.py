@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.adapters.sandbox.nodejs import find_node
+from corrigible.adapters.sandbox.runtimes import find_node
 from corrigible.conformance.checks.consumer import CHECKS, complaint, whole_question
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.model.vector import Consumer, consumer

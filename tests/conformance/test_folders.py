@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import SUITE
 
 LAYERS = ("model", "transport", "validators", "reference", "suite", "report", "audit", "lift", "checks", "command")
 PREFIX = "corrigible.conformance."

@@ -18,7 +18,7 @@ from corrigible.conformance.checks.http import generated
 from corrigible.conformance.checks.http.generated_request import Plan, load, plan
 from corrigible.conformance.cli import main
 from corrigible.conformance.model.outcome import UsageError
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, request_document

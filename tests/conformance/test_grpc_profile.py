@@ -37,11 +37,6 @@ def test_without_grpcio_the_checks_are_there_and_say_what_they_need() -> None:
     subprocess.run([sys.executable, "-c", WITHOUT_GRPC], check=True)
 
 
-def test_the_descriptors_are_fresh() -> None:
-    command = [sys.executable, "-m", "corrigible.conformance.reference.generate_descriptors", "--check"]
-    subprocess.run(command, check=True)
-
-
 def test_the_pack_of_the_shop_passes_its_cases(capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(grpc_shop.DESCRIPTORS.with_name("grpc_pack"))
     assert (main(["pack", "lint", folder]), main(["pack", "test", folder])) == (0, 0), capsys.readouterr()

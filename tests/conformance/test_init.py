@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from corrigible.conformance.cli import main
 from corrigible.conformance.command.init import Found, config, planned
-from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.model.vector import request_of
-from corrigible.conformance.model.yaml_file import load_yaml
+from corrigible.conformance.model.yaml_file import SUITE, load_yaml
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.config import load

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from corrigible.conformance.model.background import awaited, pause, repeated_beside
 from corrigible.conformance.model.outcome import NotApplicable, Outcome
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.conformance.reference.upstream import Listener, Pause, Received, Script, Upstream, answer
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec, running_subject
@@ -24,10 +24,9 @@ from corrigible.conformance.suite.record import Record
 from corrigible.conformance.suite.runner import Rules, choose, run
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcClient
-from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, RawConnection
 from corrigible.conformance.transport.http2 import Caller
 from corrigible.conformance.transport.process import ServerProcess, completed, free_port
-from corrigible.conformance.transport.raw_connection import RawConnection
 from corrigible.conformance.transport.stdio_program import StdioProgram
 from corrigible.conformance.validators.finding import Finding
 

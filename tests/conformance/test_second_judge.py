@@ -10,8 +10,7 @@ import pytest
 from corrigible.adapters.demo import acme, recipe
 from corrigible.adapters.openapi.load import load
 from corrigible.conformance.checks.http.second_judge import Comparison
-from corrigible.conformance.model.paths import SUITE
-from corrigible.conformance.model.yaml_file import load_yaml
+from corrigible.conformance.model.yaml_file import SUITE, load_yaml
 from corrigible.conformance.validators.openapi import Breach, Description
 from corrigible.conformance.validators.openapi_core import SecondJudge
 from corrigible.proxy.build import profile_of

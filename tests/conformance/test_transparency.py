@@ -14,7 +14,7 @@ from corrigible.conformance.checks.support.exchange import cases
 from corrigible.conformance.checks.transparency import stream
 from corrigible.conformance.checks.transparency.catalogue import CHECKS
 from corrigible.conformance.model.outcome import NotApplicable
-from corrigible.conformance.model.paths import VECTORS
+from corrigible.conformance.model.yaml_file import VECTORS
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Pause, Upstream
 from corrigible.conformance.suite.subject import Check, Subject

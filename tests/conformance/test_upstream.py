@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from corrigible.conformance.reference.upstream import Echo, Hear, Received, Script, Upstream, Wait, answer, chunked
-from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest
-from corrigible.conformance.transport.raw_connection import RawConnection, head
+from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest, RawConnection, head
 
 OK = answer(200, {"ok": True}, reason="OK")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from corrigible.conformance.model.paths import path_pattern
+from corrigible.conformance.model.yaml_file import path_pattern
 from corrigible.conformance.reference import api
 from corrigible.conformance.validators.openapi import Description
 from corrigible.schema import Request

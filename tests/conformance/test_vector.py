@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from corrigible.conformance.model import vector
-from corrigible.conformance.model.paths import VECTORS as FOLDER
+from corrigible.conformance.model.yaml_file import VECTORS as FOLDER
 from corrigible.conformance.suite.requirement import book
 from corrigible.schema import Request, stdio
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.runtimes import python_arguments
 from corrigible.adapters.sandbox.server import Command, Server
 from corrigible.proxy.pack_tools.case_runner import run_cases
 from corrigible.proxy.pack_tools.lint import lint_pack

@@ -15,11 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
-from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.runtimes import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Running, Server
 from corrigible.proxy.build import MapFiles
 from corrigible.proxy.cli import main
-from corrigible.proxy.demo.servers import proxy_for
+from corrigible.proxy.demo.scene import proxy_for
 from corrigible.schema import NeedsInput, Next, Request, Terminal, apply
 from corrigible.schema.document import form_pairs
 from tests._support.command import start

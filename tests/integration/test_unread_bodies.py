@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.runtimes import python_arguments
 from corrigible.adapters.sandbox.server import Command, Server
 from corrigible.client.httpx import CorrigibleTransport
 from corrigible.schema.exchange import Request

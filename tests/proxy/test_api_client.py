@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.demo.client import Answer, Caller
+from corrigible.proxy.demo.scene import Answer, Caller
 from corrigible.schema.document import form_pairs
 from corrigible.schema.exchange import Request
 

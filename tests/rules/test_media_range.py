@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.rules.media_range import MediaRange, accepts, media_ranges
+from corrigible.rules.lookup_headers import MediaRange, accepts, media_ranges
 
 
 def test_ranges_have_their_parameters_and_weights() -> None:

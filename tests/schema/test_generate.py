@@ -53,3 +53,16 @@ def test_a_schema_that_lacks_a_member_is_named(
         "Loop.action: the JSON Schema lists ['none', 'next_alternative', 'relax', 'escalate'], "
         "not ['none', 'next_alternative', 'relax_structure', 'escalate']",
     ]
+
+
+def test_a_stale_descriptor_set_is_named(generate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, files in generate.DESCRIPTORS.items():
+        folder = (tmp_path / name).parent
+        folder.mkdir(parents=True)
+        for file in (Path(name).name, *files):
+            shutil.copy((generate.REPOSITORY / name).parent / file, folder / file)
+    monkeypatch.setattr(generate, "REPOSITORY", tmp_path)
+    assert list(generate.stale()) == []
+    *_, last = generate.DESCRIPTORS
+    (tmp_path / last).write_bytes(b"")
+    assert list(generate.stale()) == [f"{last} is stale: run python protos/generate.py"]

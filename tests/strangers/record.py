@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.runtimes import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest, HttpResponse

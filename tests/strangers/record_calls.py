@@ -18,7 +18,7 @@ from pathlib import Path
 from google.rpc import status_pb2
 
 from corrigible.adapters.protobuf.descriptors import Descriptors
-from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.runtimes import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server
 from corrigible.conformance.transport.grpc import DETAILS, OURS, GrpcCall, GrpcClient, GrpcResult
 from corrigible.proxy.core.mode import CALLER

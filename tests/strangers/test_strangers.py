@@ -47,6 +47,16 @@ def test_no_answer_does_harm(name: str) -> None:
     check_rows(((case.name, case) for case in server.cases), check)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES[::8] if not stranger(name).is_rpc])
+def test_a_description_that_says_nothing_changes_no_answer(name: str) -> None:
+    server = stranger(name)
+
+    def check(case: Case) -> None:
+        assert replay(name, server, case, "empty") == replay(name, server, case, "nothing")
+
+    check_rows(((case.name, case) for case in server.cases), check)
+
+
 def test_weights_are_finite_and_of_what_was_read() -> None:
     every = LEARNED["weights"]
     assert LEARNED["corpus"] == learn.digest_of_all(OF_FOLDS["corpus"])

@@ -19,6 +19,5 @@ __all__ = [
     "reader",
     "registry",
     "sandbox",
-    "vocabulary",
 ]
 """Folders and modules that other parts may use; the rest is private."""

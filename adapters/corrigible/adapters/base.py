@@ -10,8 +10,7 @@ from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, Schem
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .operation import Operations
-from .vocabulary import Vocabulary
+from .operation import Operations, Vocabulary
 
 
 class Format(Protocol):

@@ -1,4 +1,7 @@
-"""From method and path to the operation they name, through a trie of path segments."""
+"""From method and path to the operation they name, through a trie of path segments.
+
+The names and closed choices that a description declares for one operation.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 import re2
 import yaml
 
 from corrigible.rules.pattern import compiled
+from corrigible.schema.exchange import Json
 
 COMMON_BASE: Final = re.compile(r"(?:/(?:apis?|rest|v\d{1,3}(?:\.\d{1,3}){0,2})){1,3}", re.IGNORECASE)
 """A base path of common words. Another one may be the place of somebody's own server."""
@@ -220,3 +224,23 @@ def _remainder(
     operation, at, count = rest
     values[count:] = ["/".join(parts[at:])]
     return operation
+
+
+Path = tuple[str, ...]
+"""The part of the request, then names: `("body", "items", "*", "price")`; `*` stands for any element or name."""
+
+ANY: Final = "*"
+MOST: Final = 500
+"""Places of one operation that are kept: the outermost, since errors are mostly about those."""
+DEEPEST: Final = 6
+
+
+class Vocabulary(NamedTuple):
+    """What an operation's request may hold, by place."""
+
+    places: tuple[Path, ...] = ()
+    choices: tuple[tuple[Path, tuple[Json, ...]], ...] = ()
+    """The places whose values are a closed list, with the list."""
+
+
+NOTHING: Final = Vocabulary()

@@ -19,18 +19,8 @@ from corrigible.schema.printable import printable
 from corrigible.schema.reader import Choice, NeedsInput, Next, Terminal, apply
 from corrigible.schema.word import Applicability, FeedbackType, IdempotencyKey, PatchVerb, Relation
 
+from . import explanation
 from .called_operation import another_operation, another_step
-from .explanation import (
-    KEY_POINTER,
-    LONGEST_VALUE,
-    RequestWords,
-    call_line,
-    difference,
-    differing,
-    explain,
-    literal,
-    request_line,
-)
 from .guard import same_place
 from .policy import OnRefusal, Policy, Proposal, Question
 from .sent_request import KEY
@@ -214,29 +204,30 @@ def _proposal(
 ) -> Proposal | NotSent:
     """Return what somebody is asked about: the correction, and all that would be sent; or why it cannot be shown."""
     sent = outcome.request
-    changes = difference(request, sent, most=sys.maxsize, longest=sys.maxsize)
+    changes = explanation.difference(request, sent, most=sys.maxsize, longest=sys.maxsize)
     if _another_key(feedback, outcome, request):
         old, new = request.headers.get(KEY), sent.headers.get(KEY)
-        changes.append(f"{KEY_POINTER}: {literal(old)} -> {'(removed)' if new is None else literal(new, sys.maxsize)}")
-    values = [literal(value, sys.maxsize) for value in _shown_values(request, outcome)]
+        shown_new = "(removed)" if new is None else explanation.literal(new, sys.maxsize)
+        changes.append(f"{explanation.KEY_POINTER}: {explanation.literal(old)} -> {shown_new}")
+    values = [explanation.literal(value, sys.maxsize) for value in _shown_values(request, outcome)]
     if len(changes) > _MOST_CHANGES:
         return NotSent(
             f"the correction changes {len(changes)} places, more than the {_MOST_CHANGES} that a person can be shown"
         )
-    if longest := max((len(text) for text in values if len(text) > LONGEST_VALUE), default=0):
+    if longest := max((len(text) for text in values if len(text) > explanation.LONGEST_VALUE), default=0):
         return NotSent(
             f"the correction has a value of {longest} characters, "
-            f"more than the {LONGEST_VALUE} that a person can be shown"
+            f"more than the {explanation.LONGEST_VALUE} that a person can be shown"
         )
     message = feedback.message
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[:_LONGEST_MESSAGE]}... (cut, {len(message)} characters)"
-    lines = [message, explain(suggestion, request, words=RequestWords(request, sys.maxsize))]
+    lines = [message, explanation.explain(suggestion, request, words=explanation.RequestWords(request, sys.maxsize))]
     if outcome.wait_seconds:
         lines.append(f"To be sent after {outcome.wait_seconds} s:")
     else:
         lines.append("To be sent:")
-    call, before = call_line(sent), call_line(request)
+    call, before = explanation.call_line(sent), explanation.call_line(request)
     whole = [f"  first {_step_line(step)}" for step in outcome.steps]
     whole.append(f"  {call}" if call == before else f"  {call}, instead of {before}")
     whole += [f"    {line}" for line in changes if not line.startswith(("/method: ", "/path: "))]
@@ -253,15 +244,15 @@ def _proposal(
 
 def _step_line(step: Request) -> str:
     headers = {name: value for name, value in step.headers.items() if name not in CREDENTIALS}
-    line = request_line(step, sys.maxsize)
-    return f"{line} headers {literal(headers, sys.maxsize)}" if headers else line
+    line = explanation.request_line(step, sys.maxsize)
+    return f"{line} headers {explanation.literal(headers, sys.maxsize)}" if headers else line
 
 
 def _shown_values(request: Request, outcome: Next) -> Iterator[Json]:
     """Yield the values that a proposal shows, whole or not at all."""
     for step in outcome.steps:
         yield from (step.path, step.query, dict(step.headers), step.body)
-    yield from (value for pair in differing(request, outcome.request) for value in pair)
+    yield from (value for pair in explanation.differing(request, outcome.request) for value in pair)
 
 
 def is_only_choice(feedback: Feedback) -> bool:

@@ -12,22 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from corrigible.schema import word
 from corrigible.schema.document import BODILESS, pointer_parts
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Retry, StepRequest, Suggestion, parse
 from corrigible.schema.printable import printable, without_unseen
-from corrigible.schema.word import (
-    BASE_ACTIONS,
-    Ask,
-    BaseAction,
-    FeedbackType,
-    IdempotencyKey,
-    PatchVerb,
-    Recovery,
-    Relation,
-    VerificationMethod,
-    VerificationStatus,
-)
 
 from .sent_request import KEY
 
@@ -42,10 +31,10 @@ _ABSENT: Final = object()
 _MORE_THAN_A_NAME: Final = re.compile(r"[^\S ]|^ | $|  |: |-> |\\")
 """What in a name could be read as its end (a line end, blanks, the start of a value), or as an escape."""
 KEY_POINTER: Final = "/headers/idempotency-key"
-_HEADINGS: Final[Mapping[Relation, str]] = {
-    Relation.ONE_OF: "Choose one correction:",
-    Relation.ALL: "Correction, all of it together:",
-    Relation.SEQUENCE: "Correction, in this order:",
+_HEADINGS: Final[Mapping[word.Relation, str]] = {
+    word.Relation.ONE_OF: "Choose one correction:",
+    word.Relation.ALL: "Correction, all of it together:",
+    word.Relation.SEQUENCE: "Correction, in this order:",
 }
 
 
@@ -86,7 +75,7 @@ def explain(
     Raises `ReaderError` where a mapping is no readable feedback.
     """
     if isinstance(feedback, Suggestion):
-        feedback = Feedback(type=FeedbackType.RECOVERY_GUIDANCE, message="", suggestions=(feedback,))
+        feedback = Feedback(type=word.FeedbackType.RECOVERY_GUIDANCE, message="", suggestions=(feedback,))
     parsed = feedback if isinstance(feedback, Feedback) else parse(feedback)
     text = without_unseen("\n".join(_lines(parsed, words or RequestWords(request))))
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}... (cut, {len(text)} characters)"
@@ -98,7 +87,7 @@ def _lines(feedback: Feedback, words: Words) -> Iterator[str]:
         yield one_line(feedback.message)
     if not suggestions:
         return
-    if suggestions[0].terminal or feedback.recovery is Recovery.TERMINAL:
+    if suggestions[0].terminal or feedback.recovery is word.Recovery.TERMINAL:
         yield from _terminal(suggestions[0], words)
         return
     for heading, members in _units(feedback, words):
@@ -112,7 +101,7 @@ def _lines(feedback: Feedback, words: Words) -> Iterator[str]:
 
 def _units(feedback: Feedback, words: Words) -> Iterator[tuple[str, Sequence[Suggestion]]]:
     """Yield the suggestions in order, those of a group together and under a heading."""
-    is_choice = feedback.type is FeedbackType.INTENT_DISAMBIGUATION
+    is_choice = feedback.type is word.FeedbackType.INTENT_DISAMBIGUATION
     if is_choice and not any(one.group for one in feedback.suggestions):
         yield "Choose one:", feedback.suggestions
         return
@@ -124,7 +113,7 @@ def _units(feedback: Feedback, words: Words) -> Iterator[tuple[str, Sequence[Sug
     for key, members in groups.items():
         if isinstance(key, tuple) and len(members) > 1:
             place = "" if is_alone else _common_place(members, words)
-            heading = "Choose one:" if is_choice and key[0] is Relation.ONE_OF else _HEADINGS[key[0]]
+            heading = "Choose one:" if is_choice and key[0] is word.Relation.ONE_OF else _HEADINGS[key[0]]
             yield heading.replace(":", f" for {place}:" if place else ":"), members
         else:
             yield "", members
@@ -143,12 +132,12 @@ _OTHERS_ACT: Final[Mapping[Json, str]] = {
 
 
 def _terminal(suggestion: Suggestion, words: Words) -> Iterator[str]:
-    action = suggestion.action if suggestion.action in BASE_ACTIONS else suggestion.base_action
+    action = suggestion.action if suggestion.action in word.BASE_ACTIONS else suggestion.base_action
     parameters = dict(suggestion.parameters)
     actor = parameters.pop("actor", None)
-    if action == BaseAction.ALREADY_DONE:
+    if action == word.BaseAction.ALREADY_DONE:
         heading = "Already done, nothing is to be sent"
-    elif action == BaseAction.ESCALATE:
+    elif action == word.BaseAction.ESCALATE:
         heading = _OTHERS_ACT.get(actor, "Do not send it again. A person must act first")
     else:
         heading = _OTHERS_ACT.get(actor, "No way out, no change of this request will be accepted")
@@ -175,22 +164,22 @@ def _suggestion(suggestion: Suggestion, heading: str, words: Words, number: str)
 
 
 def _heading(suggestion: Suggestion, feedback: Feedback, words: Words) -> str:
-    if feedback.type is FeedbackType.CONFIDENCE_SIGNAL:
+    if feedback.type is word.FeedbackType.CONFIDENCE_SIGNAL:
         return "For information"
     if suggestion.waits:
         return _wait(feedback.retry)
     if conditions := _conditions(suggestion, words):
         return f"Correction, only if the user agrees ({conditions})"
     verification = suggestion.verification
-    if verification is None or verification.status is not VerificationStatus.VERIFIED:
+    if verification is None or verification.status is not word.VerificationStatus.VERIFIED:
         return "Correction"
     return _VERIFIED.get(verification.method, "Correction")
 
 
-_VERIFIED: Final[Mapping[VerificationMethod | None, str]] = {
-    VerificationMethod.DRY_RUN: "Correction (verified)",
-    VerificationMethod.LOOKUP: "Correction (verified)",
-    VerificationMethod.SCHEMA: "Correction (fits the API's description)",
+_VERIFIED: Final[Mapping[word.VerificationMethod | None, str]] = {
+    word.VerificationMethod.DRY_RUN: "Correction (verified)",
+    word.VerificationMethod.LOOKUP: "Correction (verified)",
+    word.VerificationMethod.SCHEMA: "Correction (fits the API's description)",
 }
 """The API itself has confirmed it, or only its description."""
 
@@ -208,7 +197,7 @@ def _conditions(suggestion: Suggestion, words: Words) -> str:
 def _wait(retry: Retry | None) -> str:
     seconds = retry.after_seconds if retry is not None else None
     wait = f"Wait {seconds} s, then send" if seconds else "Send"
-    same = " with the same idempotency key" if retry and retry.idempotency_key is IdempotencyKey.REUSE else ""
+    same = " with the same idempotency key" if retry and retry.idempotency_key is word.IdempotencyKey.REUSE else ""
     most = f" (at most {retry.max_attempts} times)" if retry is not None and retry.max_attempts else ""
     return f"{wait} the same request again{same}{most}"
 
@@ -221,7 +210,7 @@ def _resending(feedback: Feedback) -> Iterator[str]:
     if retry.after_seconds:
         yield f"Wait {retry.after_seconds} s before you send it."
     edits = [one.patch for one in feedback.suggestions if KEY_POINTER in {edit.path.lower() for edit in one.patch}]
-    if retry.idempotency_key is IdempotencyKey.NEW and all(map(_edits_more, edits)):
+    if retry.idempotency_key is word.IdempotencyKey.NEW and all(map(_edits_more, edits)):
         yield "Send it with a new idempotency key."
 
 
@@ -270,13 +259,13 @@ class RequestWords:
             parts = pointer_parts(operation.path) or ()
             path = name_line(operation.path)
             match operation.op:
-                case PatchVerb.TEST:
+                case word.PatchVerb.TEST:
                     tested.put(parts, operation.value)
                 case _ if path.lower() == KEY_POINTER and _edits_more(patch):  # no person decides about it
                     continue
-                case PatchVerb.MOVE | PatchVerb.COPY:
+                case word.PatchVerb.MOVE | word.PatchVerb.COPY:
                     yield f"{name_line(operation.from_ or '')}: {operation.op.value} to {path}"
-                case PatchVerb.REMOVE:
+                case word.PatchVerb.REMOVE:
                     yield f"{path}: {self._old(tested.at(parts, document))}-> (removed)"
                 case _:
                     yield f"{path}: {self._old(tested.at(parts, document))}-> {self._literal(operation.value)}"
@@ -333,7 +322,7 @@ class _Tested:
 
 def _edits_more(patch: Sequence[PatchOperation]) -> bool:
     """Whether a patch edits more than the key of idempotency."""
-    return any(one.op is not PatchVerb.TEST and one.path.lower() != KEY_POINTER for one in patch)
+    return any(one.op is not word.PatchVerb.TEST and one.path.lower() != KEY_POINTER for one in patch)
 
 
 def _value_at(value: Json, parts: tuple[str, ...]) -> Json:
@@ -352,9 +341,9 @@ def _index(part: str) -> int:
     return int(part) if len(part) < _LONGEST_INDEX else sys.maxsize
 
 
-def question(place: str, ask: Ask | None, schema: Mapping[str, Json] | None) -> str:
+def question(place: str, ask: word.Ask | None, schema: Mapping[str, Json] | None) -> str:
     """Return who gives a value for a place, and which."""
-    return f"{place}: {'ask the user for a value' if ask is Ask.USER else 'give a value'}{_allowed(schema)}"
+    return f"{place}: {'ask the user for a value' if ask is word.Ask.USER else 'give a value'}{_allowed(schema)}"
 
 
 def _allowed(schema: Mapping[str, Json] | None) -> str:

@@ -15,14 +15,7 @@ from enum import Enum
 from typing import Any, Final, NoReturn
 from urllib.parse import quote, quote_plus, urlencode, urljoin, urlsplit, urlunsplit
 
-from corrigible.schema.credential_name import (
-    alike,
-    is_given,
-    is_secret_parameter,
-    is_signature,
-    is_signature_header,
-    redirects_header,
-)
+from corrigible.schema import credential_name
 from corrigible.schema.document import (
     UNDOCUMENTED,
     by_name,
@@ -287,7 +280,7 @@ class SentRequest:
             if "content-type" not in own:
                 headers.append(("Content-Type", FORM if step.form else _JSON))
         parts = urlsplit(self.url)
-        keys = [pair for pair in fields(parts.query) if is_secret_parameter(pair[0], self.credentials)]
+        keys = [pair for pair in fields(parts.query) if credential_name.is_secret_parameter(pair[0], self.credentials)]
         query = "&".join(filter(None, (query, urlencode(keys))))
         url = urlunsplit((parts.scheme, parts.netloc, path, query, ""))
         self._require_unsigned(body_changes=False)
@@ -322,7 +315,9 @@ class SentRequest:
     def _of_the_caller(self) -> Iterable[tuple[str, str]]:
         for name, value in self.headers:
             low = name.lower()
-            is_of_one = low in _OF_ONE_REQUEST or low.startswith(("content-", "if-")) or redirects_header(low)
+            is_of_one = (
+                low in _OF_ONE_REQUEST or low.startswith(("content-", "if-")) or credential_name.redirects_header(low)
+            )
             if not (is_of_one or _CHECKSUM.search(low)):
                 yield name, value
 
@@ -418,8 +413,8 @@ class SentRequest:
     def _require_unsigned(self, *, body_changes: bool) -> None:
         """Raise NotSendable for a request that is signed, or whose body has a checksum: only its sender changes it."""
         parameters = fields(urlsplit(self.url).query)
-        is_signed = any(is_signature_header(name) for name, _ in self.headers)
-        is_signed = is_signed or any(is_signature(name, value) for name, value in parameters)
+        is_signed = any(credential_name.is_signature_header(name) for name, _ in self.headers)
+        is_signed = is_signed or any(credential_name.is_signature(name, value) for name, value in parameters)
         has_checksum = any(_CHECKSUM.search(name.lower()) for name, _ in self.headers)
         if is_signed or _signs(self.header("authorization")) or (body_changes and has_checksum):
             raise NotSendable("the request is signed or has a checksum, so only its sender can change it")
@@ -434,7 +429,7 @@ class SentRequest:
         return name in UNDOCUMENTED or self._is_credential(name)
 
     def _is_credential(self, name: str) -> bool:
-        return is_given(name, self.credentials) or is_credential_name(name)
+        return credential_name.is_given(name, self.credentials) or is_credential_name(name)
 
 
 def _signs(authorization: str) -> bool:
@@ -450,7 +445,7 @@ def _signs(authorization: str) -> bool:
 def _require_same_coding(changed: Iterable[str]) -> None:
     """Raise NotSendable if a correction says in which coding a body is: nobody here would read it."""
     for name in changed:
-        if alike(name) in _CODINGS:
+        if credential_name.alike(name) in _CODINGS:
             raise NotSendable(f"the correction changes the header {name}, by which the body is read")
 
 

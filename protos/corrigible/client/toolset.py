@@ -36,8 +36,7 @@ from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport, sta
 from .native_message import document_of, native_message, other_members, quoted
 from .policy import PathTemplates, Policy
 from .tool import ArgumentProblem, Tool, as_text, mended, names_line, nearest
-from .tool_list import credential_names, tools_of
-from .tool_words import Called, ToolCall, ToolsByPath, ToolWords
+from .tool_list import Called, ToolCall, ToolsByPath, ToolWords, credential_names, tools_of
 
 __all__ = ["ToolCall", "ToolResult", "Toolset"]
 

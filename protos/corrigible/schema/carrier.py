@@ -15,23 +15,12 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from . import word
 from .document import pointer_parts
 from .error import ReaderError
 from .exchange import Json
 from .extra import needs
 from .feedback import MEMBER, SCHEMA, PatchOperation, Suggestion, parse
-from .word import (
-    BASE_ACTIONS,
-    Applicability,
-    Ask,
-    BaseAction,
-    EvidenceKind,
-    FeedbackType,
-    PatchVerb,
-    Recovery,
-    Relation,
-    SideEffects,
-)
 
 MOST: Final = 16
 """Number of suggestions that are read."""
@@ -59,7 +48,7 @@ def stripped(feedback: Json) -> dict[str, Json] | None:
     }
     for suggestion in parsed.suggestions[:MOST]:
         edit, group = _edit(suggestion), suggestion.group
-        if edit is None or (group is not None and group.relation is not Relation.ONE_OF and group in lost):
+        if edit is None or (group is not None and group.relation is not word.Relation.ONE_OF and group in lost):
             continue
         made = _made(suggestion, edit)
         if group is not None:
@@ -68,33 +57,33 @@ def stripped(feedback: Json) -> dict[str, Json] | None:
         kept.append(made)
     if not kept:
         return None
-    is_question = parsed.type is FeedbackType.INTENT_DISAMBIGUATION
+    is_question = parsed.type is word.FeedbackType.INTENT_DISAMBIGUATION
     return {
         "schema": SCHEMA,
-        "type": (FeedbackType.INTENT_DISAMBIGUATION if is_question else FeedbackType.RECOVERY_GUIDANCE).value,
+        "type": (word.FeedbackType.INTENT_DISAMBIGUATION if is_question else word.FeedbackType.RECOVERY_GUIDANCE).value,
         "message": MESSAGE,
-        "recovery": Recovery.CORRECTABLE.value,
+        "recovery": word.Recovery.CORRECTABLE.value,
         "suggestions": kept,
     }
 
 
 def _made(suggestion: Suggestion, edit: list[dict[str, Json]]) -> dict[str, Json]:
-    level = Applicability.HAS_PLACEHOLDERS if suggestion.placeholders else Applicability.MAYBE_INCORRECT
-    made: dict[str, Json] = {"action": BaseAction.MODIFY_PARAMS.value, "message": ADVICE}
+    level = word.Applicability.HAS_PLACEHOLDERS if suggestion.placeholders else word.Applicability.MAYBE_INCORRECT
+    made: dict[str, Json] = {"action": word.BaseAction.MODIFY_PARAMS.value, "message": ADVICE}
     made["parameters"] = dict(suggestion.parameters)
     if edit:
         made["patch"] = edit
     made["applicability"] = level.value
     if suggestion.placeholders:
-        made["placeholders"] = [{"pointer": one.pointer, "ask": Ask.USER.value} for one in suggestion.placeholders]
-    safety = {"side_effects": SideEffects.CERTAIN.value, "changes_intent": True, "requires_confirmation": True}
-    return {**made, "safety": safety, "evidence": {"kind": EvidenceKind.RELAYED.value, "pointer": PLACE}}
+        made["placeholders"] = [{"pointer": one.pointer, "ask": word.Ask.USER.value} for one in suggestion.placeholders]
+    safety = {"side_effects": word.SideEffects.CERTAIN.value, "changes_intent": True, "requires_confirmation": True}
+    return {**made, "safety": safety, "evidence": {"kind": word.EvidenceKind.RELAYED.value, "pointer": PLACE}}
 
 
 def _edit(suggestion: Suggestion) -> list[dict[str, Json]] | None:
     """Return a suggestion that only edits the body as a patch; None for any other."""
-    base = suggestion.action if suggestion.action in BASE_ACTIONS else suggestion.base_action
-    if base not in (None, BaseAction.MODIFY_PARAMS) or suggestion.terminal or suggestion.steps:
+    base = suggestion.action if suggestion.action in word.BASE_ACTIONS else suggestion.base_action
+    if base not in (None, word.BaseAction.MODIFY_PARAMS) or suggestion.terminal or suggestion.steps:
         return None
     places = [place for operation in suggestion.patch for place in (operation.path, operation.from_)]
     places += [one.pointer for one in suggestion.placeholders]
@@ -113,11 +102,11 @@ def _merging(under: str, parameters: Mapping[str, Any]) -> Iterator[dict[str, Js
     for name, value in parameters.items():
         path = f"{under}/{name.replace('~', '~0').replace('/', '~1')}"
         if value is None:
-            yield PatchOperation(op=PatchVerb.REMOVE, path=path).document()
+            yield PatchOperation(op=word.PatchVerb.REMOVE, path=path).document()
         elif isinstance(value, Mapping):
             yield from _merging(path, value)
         else:
-            yield PatchOperation(op=PatchVerb.ADD, path=path, value=value).document()
+            yield PatchOperation(op=word.PatchVerb.ADD, path=path, value=value).document()
 
 
 def _in_body(pointer: str) -> bool:

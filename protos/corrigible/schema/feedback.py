@@ -13,27 +13,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from . import word
 from .error import ReaderError
 from .exchange import Json
-from .word import (
-    BASE_ACTIONS,
-    TERMINAL_ACTIONS,
-    Applicability,
-    Ask,
-    BaseAction,
-    ConfidenceBasis,
-    EvidenceKind,
-    FeedbackType,
-    IdempotencyKey,
-    LoopAction,
-    PatchVerb,
-    Recovery,
-    Relation,
-    SideEffects,
-    VerificationMethod,
-    VerificationStatus,
-    Word,
-)
 
 MEMBER: Final = "recovery_feedback"
 """The member name of feedback in a JSON object."""
@@ -120,27 +102,27 @@ def _plain(value: Any) -> Json:
         return value.document()
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return value.value if isinstance(value, Word) else value
+    return value.value if isinstance(value, word.Word) else value
 
 
 class Retry(Wire):
     same_request: bool | None = None
     after_seconds: Seconds | None = None
     max_attempts: Count | None = None
-    idempotency_key: IdempotencyKey | None = None
+    idempotency_key: word.IdempotencyKey | None = None
 
 
 class Loop(Wire):
     fingerprint: Text | None = None
     """Caller, operation, error code and pointer; no values."""
     attempt: Count | None = None
-    action: LoopAction | None = None
+    action: word.LoopAction | None = None
 
 
 class PatchOperation(Wire):
     """One operation of RFC 6902 on the request document."""
 
-    op: PatchVerb
+    op: word.PatchVerb
     path: Text
     from_: Text | None = Field(default=None, alias="from")
     value: JsonValue = None
@@ -176,17 +158,17 @@ class Placeholder(Wire):
 
     pointer: Text
     """Where in the request document the value goes."""
-    ask: Ask | None = None
+    ask: word.Ask | None = None
     schema_: Members | None = Field(default=None, alias="schema")
 
 
 class Verification(Wire):
-    status: VerificationStatus
-    method: VerificationMethod | None = None
+    status: word.VerificationStatus
+    method: word.VerificationMethod | None = None
 
 
 class Confidence(Wire):
-    basis: ConfidenceBasis
+    basis: word.ConfidenceBasis
     value: Annotated[float, Field(ge=0, le=1)] | None = None
     successes: Count | None = None
     trials: Count | None = None
@@ -195,7 +177,7 @@ class Confidence(Wire):
     def lower_bound(self) -> float | None:
         """The lower bound of the 95 % Wilson interval of the observed share; None without observations."""
         n, k = self.trials, self.successes
-        if self.basis is not ConfidenceBasis.OBSERVED or not n or k is None or k > n:
+        if self.basis is not word.ConfidenceBasis.OBSERVED or not n or k is None or k > n:
             return None
         z2 = 1.959963984540054**2
         share = k / n
@@ -205,7 +187,7 @@ class Confidence(Wire):
 
 
 class Safety(Wire):
-    side_effects: SideEffects | None = None
+    side_effects: word.SideEffects | None = None
     changes_intent: bool | None = None
     """The fix differs from what the user asked for."""
     requires_confirmation: bool | None = None
@@ -215,11 +197,11 @@ class Safety(Wire):
 
 class Group(Wire):
     id: Text
-    relation: Relation
+    relation: word.Relation
 
 
 class Evidence(Wire):
-    kind: EvidenceKind
+    kind: word.EvidenceKind
     rule: Text | None = None
     lookups: tuple[Text, ...] = ()
     pointer: Text | None = None
@@ -232,7 +214,7 @@ class Suggestion(Wire):
     parameters: Members = Field(default_factory=dict)
     patch: tuple[PatchOperation, ...] = ()
     steps: tuple[StepRequest, ...] = ()
-    applicability: Applicability | None = None
+    applicability: word.Applicability | None = None
     placeholders: tuple[Placeholder, ...] = ()
     verification: Verification | None = None
     confidence: Confidence | None = None
@@ -243,13 +225,13 @@ class Suggestion(Wire):
     @property
     def terminal(self) -> bool:
         """No next request follows from it."""
-        return self.action in TERMINAL_ACTIONS or self.base_action in TERMINAL_ACTIONS
+        return self.action in word.TERMINAL_ACTIONS or self.base_action in word.TERMINAL_ACTIONS
 
     @property
     def waits(self) -> bool:
         """The same request later: its parameters are no edit."""
-        base_action = self.action if self.action in BASE_ACTIONS else self.base_action
-        return base_action == BaseAction.WAIT_AND_RETRY
+        base_action = self.action if self.action in word.BASE_ACTIONS else self.base_action
+        return base_action == word.BaseAction.WAIT_AND_RETRY
 
     @property
     def changes_intent(self) -> bool:
@@ -271,7 +253,7 @@ class Suggestion(Wire):
     @property
     def proven(self) -> bool:
         """There is enough evidence for `MACHINE_APPLICABLE`."""
-        if self.verification is not None and self.verification.status is VerificationStatus.VERIFIED:
+        if self.verification is not None and self.verification.status is word.VerificationStatus.VERIFIED:
             return True
         seen = self.confidence
         low = seen.lower_bound if seen is not None else None
@@ -280,9 +262,9 @@ class Suggestion(Wire):
 
 class Feedback(Wire):
     schema_: Text | None = Field(default=None, alias="schema")
-    type: FeedbackType
+    type: word.FeedbackType
     message: Text
-    recovery: Recovery | None = None
+    recovery: word.Recovery | None = None
     retry: Retry | None = None
     loop: Loop | None = None
     suggestions: tuple[Suggestion, ...]
@@ -310,7 +292,7 @@ def parse(obj: Json) -> Feedback:
     beside `action` are the parameters: the short form of the paper's figure 1.
     """
     members: dict[str, Json] = {
-        "type": FeedbackType.RECOVERY_GUIDANCE,
+        "type": word.FeedbackType.RECOVERY_GUIDANCE,
         "message": "",
         **_readable(obj, "feedback"),
     }

@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -23,7 +24,7 @@ from corrigible.proxy.core.mode import Mode, ModeChoice, parse_mode
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
 from corrigible.proxy.http.message_head import is_forwarded
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, bytes_of, text_of
-from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLost, unanswered
+from corrigible.proxy.runtime.dispatcher import LARGE, Attempt, Dispatcher, Task, Unanswered, unanswered
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, kept_headers
 
@@ -252,13 +253,10 @@ class _Responder:
 
     async def _finish(self) -> None:
         """Send the answer, corrected where that comes to something. Whatever happens meanwhile, it is sent."""
-        outcome: HttpOutcome | None = None
-        reason: str | None = "the caller did not send the whole request"
-        error: str | None = None
-        started = time.perf_counter()
+        attempt: Attempt[HttpOutcome] = Attempt(None, Unanswered(None, None), 0, 0.0)
         try:
-            outcome = await self._corrected()
-            if outcome is not None and (rewrite := outcome.rewrite) is not None:
+            attempt = await self._attempt()
+            if attempt.outcome is not None and (rewrite := attempt.outcome.rewrite) is not None:
                 # ASGI wants lower-case names, and HTTP/2 servers insist.
                 headers = [(bytes_of(name.lower()), bytes_of(value)) for name, value in rewrite.headers]
                 self.start, self.body = {**(self.start or {}), "headers": headers}, bytearray(rewrite.body)
@@ -269,16 +267,17 @@ class _Responder:
                 raise
             return  # the app gave up a look-up, not this answer
         except Exception as problem:
-            if not isinstance(problem, Overloaded | WorkerLost):  # a mistake of ours
-                _log(problem)
-            reason, error = unanswered(problem)
-        self._record(outcome, reason=reason, error=error, correction=time.perf_counter() - started)
+            attempt = replace(attempt, why=unanswered(problem))
+        reason, error = attempt.why
+        if error is not None:
+            _LOG.error("a mistake of ours, the answer passes: %s", error)
+        self._record(attempt.outcome, reason=reason, error=error, correction=attempt.seconds)
         await self._pass(more=False)
 
-    async def _corrected(self) -> HttpOutcome | None:
+    async def _attempt(self) -> Attempt[HttpOutcome]:
         assert self.response is not None
         if not self.is_received and not await self._rest_received():
-            return None
+            return Attempt(None, Unanswered("the caller did not send the whole request", None), 0, 0.0)
         native = HttpExchange(self.request, bytes(self.request_body), self.response, bytes(self.body))
         elapsed = time.time() - self.started
         task = Task(
@@ -290,7 +289,7 @@ class _Responder:
             size_to_read(native, LARGE),
             self.corrector.caller(self.request),
         )
-        return await self.dispatcher.run(task, self._fetch, self.corrector.limits)
+        return await self.dispatcher.attempt(task, self._fetch, self.corrector.limits)
 
     async def _fetch(self, lookup: Lookup) -> LookupAnswer:
         """Ask the app itself."""

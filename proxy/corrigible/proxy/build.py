@@ -27,9 +27,9 @@ from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.runtime.dispatcher import LARGE, LOOPS_RESTORE, LOOPS_STATE, Dispatcher
 from corrigible.proxy.runtime.fork_server import ForkServer, Served
 from corrigible.proxy.runtime.worker import MEMORY, Workers
-from corrigible.rules.engine.index import RuleIndex
+from corrigible.rules.engine.evaluate import RuleIndex
+from corrigible.rules.pack.cases import is_path
 from corrigible.rules.pack.load import Pack, load_pack
-from corrigible.rules.pack.operation_names import is_path
 
 
 class SpecWarning(UserWarning):

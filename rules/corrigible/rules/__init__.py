@@ -8,7 +8,6 @@ __all__ = [
     "language",
     "lookup",
     "lookup_headers",
-    "media_range",
     "pack",
     "pattern",
     "pointer",

@@ -15,7 +15,7 @@ from typing import Any
 
 from corrigible.rules.budget import spend
 from corrigible.rules.functions.builtin import at, includes, integer
-from corrigible.rules.safety.time_span import clock_span
+from corrigible.rules.safety.written_moment import clock_span
 
 
 def by_depth(pointers: Sequence[str]) -> list[str]:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import pytest
 
-from corrigible.adapters.formats.message.complaint import told_state
+from corrigible.adapters.formats.statement import told_state
 from corrigible.rules.wordings import Kind
 from tests._support.rows import rows
 

@@ -15,7 +15,7 @@ from corrigible.adapters.formats.error_shapes import ROLES
 from corrigible.adapters.formats.generic import GenericFormat, MappedFormat
 from corrigible.adapters.formats.members import About, members_of, said_of_places
 from corrigible.proxy.core.engine import Engine
-from corrigible.rules.language.mapping_model import ErrorText
+from corrigible.rules.language.pack_model import ErrorText
 from corrigible.rules.pack.error_mapping import compile_error
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from corrigible.adapters.formats.error_shapes import CODES, LISTS, MAPS, NO_ERRORS, PLACES, TEXTS
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.adapters.operation import Vocabulary
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.by_description import errors_at_places
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.adapters.formats.message.sent_values import surrounds
-from corrigible.adapters.vocabulary import NOTHING
+from corrigible.adapters.formats.statement import surrounds
+from corrigible.adapters.operation import NOTHING
 from corrigible.rules.pointer import MISSING, value_at
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.by_description import errors_at_places

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.message.sent_values import (
-    SentValue,
-    fold,
-)
-from corrigible.adapters.vocabulary import NOTHING, Vocabulary
-from corrigible.rules.budget import Budget, within
+from corrigible.adapters.operation import NOTHING, Vocabulary
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.by_description import errors_at_places
 from tests._support.rows import rows
@@ -149,20 +143,6 @@ def test_the_text_of_a_validation_error() -> None:
         ("/body/schedule/end", "required", {}),
         ("/body/title", "minLength", {"minLength": 3}),
     ]
-
-
-def places(*names_and_values: tuple[str, Any]) -> list[SentValue]:
-    return [
-        SentValue(("body", str(index), name), ("body", str(index), fold(name)), value)
-        for index, (name, value) in enumerate(names_and_values)
-    ]
-
-
-def counted(steps: int, compute: Callable[[], Any]) -> Any:
-    def computing() -> Generator[Any, None, None]:
-        yield compute()
-
-    return next(within(Budget(steps), computing()))
 
 
 @pytest.mark.parametrize(

@@ -34,17 +34,3 @@ def test_the_sentence_says_in_which_part(sentence: str, place: str) -> None:
 
 def test_without_a_list_the_sentence_is_the_error() -> None:
     assert read({"error": "Invalid query parameters"})[0][0] != "/query/runId"
-
-
-@pytest.mark.parametrize(
-    ("message", "body", "place"),
-    [
-        ("Invalid input: expected object, received undefined", {}, "/body"),
-        ("Invalid input: expected object, received array", [], "/body"),
-        ("Invalid input: expected string, received undefined", {}, "/body/root"),
-        ("Invalid input: expected object, received string", {"root": "a"}, "/body/root"),
-    ],
-)
-def test_the_root_is_the_whole_where_no_member_is_called_so(message: str, body: Any, place: str) -> None:
-    answer = {"error": "Invalid request body", "issues": [{"field": "root", "message": message}]}
-    assert [pointer for pointer, _ in read(answer, Request("POST", "/runs", body=body))] == [place]

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.adapters.operation import Vocabulary
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.by_description import errors_at_places

@@ -17,8 +17,7 @@ from corrigible.adapters.mapping.mapping import (
     OperationName,
     ValueMapping,
 )
-from corrigible.adapters.mapping.places import pattern_of
-from corrigible.adapters.mapping.rewriting import Rewritten, edit_operations, rewritten
+from corrigible.adapters.mapping.rewriting import Rewritten, edit_operations, pattern_of, rewritten
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Request

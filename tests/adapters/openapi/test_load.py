@@ -229,7 +229,7 @@ def test_starts_at_the_same_time_leave_one_whole_file(file: Path, cache: Path) -
 
 def test_a_large_one_is_compiled_in_another_process(file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("corrigible.adapters.openapi.load._SMALL", 0)
-    monkeypatch.setattr("corrigible.adapters.openapi.load.compile_description", None)
+    monkeypatch.setattr("corrigible.adapters.openapi.compiler.compile_description", None)
     assert load(file, cache=cache).schema_violations(WRONG, "CreateThing")[0].keyword == "type"
 
 

@@ -15,11 +15,9 @@ from pathlib import Path
 import pytest
 
 from corrigible.adapters.cache import cache_folder, fingerprint, installed
-from corrigible.adapters.sandbox import nodejs
-from corrigible.adapters.sandbox.error import SandboxError, last_lines
-from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
-from corrigible.adapters.sandbox.python import python_arguments, venv_python
-from corrigible.adapters.sandbox.server import Command, Running, Server, free_port
+from corrigible.adapters.sandbox import runtimes
+from corrigible.adapters.sandbox.runtimes import find_node, npm_folder, python_arguments, venv_python
+from corrigible.adapters.sandbox.server import Command, Running, SandboxError, Server, free_port, last_lines
 from corrigible.schema.extra import install_line
 
 LISTEN = """
@@ -131,7 +129,7 @@ class TestTools:
         assert last_lines("") == "    (it printed nothing)"
 
     def test_every_shipped_npm_folder_has_a_manifest_and_a_lock(self) -> None:
-        folders = sorted((Path(nodejs.__file__).parent / "npm").iterdir())
+        folders = sorted((Path(runtimes.__file__).parent / "npm").iterdir())
         assert [folder.name for folder in folders] == ["better-auth", "emulate", "stripe-stateful-mock"]
         for folder in folders:
             assert {path.name for path in folder.iterdir()} == {"package.json", "package-lock.json"}
@@ -178,7 +176,7 @@ class TestServer:
             """
             import sys
             sys.path.insert(0, sys.argv[2])
-            from corrigible.adapters.sandbox.nodejs import find_node
+            from corrigible.adapters.sandbox.runtimes import find_node
             from corrigible.adapters.sandbox.server import Command, Server, free_port
             code = "require('net').createServer().listen(%d, '127.0.0.1')"
             command = lambda port: Command(find_node().arguments("--eval", code % port))

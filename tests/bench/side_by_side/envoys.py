@@ -9,8 +9,7 @@ from typing import Any
 from corrigible.adapters.sandbox.certificate import Files
 from corrigible.proxy.envoy import envoy_path
 from corrigible.proxy.envoy.bootstrap import connection_manager, listener
-from corrigible.proxy.envoy.clusters import clusters
-from corrigible.proxy.envoy.gateway import Gateway
+from corrigible.proxy.envoy.gateway import Gateway, clusters
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.tls_files import Identity
 
@@ -76,7 +75,7 @@ def plain(http: int, tls: int, files: Files, upstream: int) -> Json:
     ]
     listeners = []
     for gateway in gateways:
-        manager = connection_manager(gateway)
+        manager = connection_manager(gateway)["typed_config"]
         for name in ("early_header_mutation_extensions", "access_log", "local_reply_config"):
             del manager[name]
         route = {"match": {"prefix": "/"}, "route": {"cluster": "api", "timeout": "0s"}}

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from corrigible.adapters.sandbox.certificate import Files
-from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
-from corrigible.adapters.sandbox.server import free_port
+from corrigible.adapters.sandbox.runtimes import find_node, npm_folder
+from corrigible.adapters.sandbox.server import SandboxError, free_port
 
 from . import envoys
 from .tasks import TASKS

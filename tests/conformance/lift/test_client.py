@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from corrigible.conformance.lift.http_client import HttpClient, Unreachable
+from corrigible.conformance.lift.environment import HttpClient, Unreachable
 from corrigible.conformance.transport.process import free_port
 from corrigible.schema.exchange import Request
 from tests._support.wire import received

@@ -10,9 +10,8 @@ import pytest
 from corrigible.conformance.lift.agents.protocol import Briefing, Move, Response, Send, Stop
 from corrigible.conformance.lift.agents.scripted.follower import PatchExecutor
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.lift.environment import Environment, RunningEnvironment
+from corrigible.conformance.lift.environment import Environment, RunningEnvironment, Unreachable
 from corrigible.conformance.lift.episode import Job, play
-from corrigible.conformance.lift.http_client import Unreachable
 from corrigible.conformance.lift.log import Episode, Reflection
 from corrigible.conformance.lift.task import TaskFile
 from corrigible.conformance.transport.process import ServerProcess

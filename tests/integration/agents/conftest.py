@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from corrigible.adapters.sandbox.python import python_arguments, venv_python
+from corrigible.adapters.sandbox.runtimes import python_arguments, venv_python
 from corrigible.adapters.sandbox.server import Command, Server
 from tests._support.raw_proxy import corrected
 

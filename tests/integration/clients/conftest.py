@@ -7,10 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.adapters.sandbox.nodejs import find_node
-from corrigible.adapters.sandbox.server import Running
-from corrigible.proxy.demo.servers import SANDBOXES
+from corrigible.adapters.sandbox.runtimes import find_node
+from corrigible.adapters.sandbox.server import Running, SandboxError
+from corrigible.proxy.demo.scene import SANDBOXES
 from tests._support.grpc_probe import probe as probe
 from tests._support.grpc_probe import proxied as proxied
 from tests._support.grpc_probe import rpc as rpc

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
+from corrigible.adapters.sandbox.runtimes import find_node, npm_folder
 from corrigible.adapters.sandbox.server import Running
 from tests._support.raw_proxy import corrected
 

@@ -28,8 +28,8 @@ each_call = pytest.mark.parametrize("name", CALLS)
 @pytest.fixture(scope="module")
 def seen(rpc: Any, probe: Any, proxied: Any) -> Mapping[str, Mapping[str, Any]]:
     """What a user finds in each error: without the proxy, with it and mode none, and with it."""
-    nodejs = importlib.import_module("corrigible.adapters.sandbox.nodejs")
-    errors = importlib.import_module("corrigible.adapters.sandbox.error")
+    nodejs = importlib.import_module("corrigible.adapters.sandbox.runtimes")
+    errors = importlib.import_module("corrigible.adapters.sandbox.server")
     folder = Path(__file__).parent / "grpc_js"
     try:
         node, modules = nodejs.find_node(), nodejs.npm_folder("test-grpc-js", folder)

@@ -14,7 +14,7 @@ import pytest
 import stripe
 from stripe import StripeClient
 
-from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
+from corrigible.adapters.sandbox.runtimes import find_node, npm_folder
 from corrigible.adapters.sandbox.server import Running
 
 KEY = "sk_test_corrigible0000000001"

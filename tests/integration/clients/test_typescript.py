@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
+from corrigible.adapters.sandbox.runtimes import find_node, npm_folder
 from corrigible.adapters.sandbox.server import Running
 
 PACKAGE = Path(__file__).parents[3] / "protos" / "typescript"

@@ -17,8 +17,7 @@ from corrigible.adapters.apis.etcd.adapter import descriptors
 from corrigible.adapters.apis.etcd.sandbox import ETCD, find_tool
 from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.adapters.registry import adapter_for
-from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.adapters.sandbox.server import Running
+from corrigible.adapters.sandbox.server import Running, SandboxError
 from corrigible.client.grpc import NextCall, RecoveryFeedbackInterceptor, next_call
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate

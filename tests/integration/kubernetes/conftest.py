@@ -19,7 +19,7 @@ import pytest
 from corrigible.adapters.apis.kubernetes.sandbox import ASSETS, TOKENS, apiserver, authority, kubeconfig
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
 from corrigible.adapters.sandbox.server import Running
-from corrigible.proxy.demo.servers import proxy_for
+from corrigible.proxy.demo.scene import proxy_for
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
-from corrigible.adapters.sandbox.python import python_arguments, venv_python
+from corrigible.adapters.sandbox.runtimes import python_arguments, venv_python
 from corrigible.adapters.sandbox.server import Command, Running, Server
 from corrigible.schema.carrier import find
 from tests._support.deployment import COMPONENTS, DEPLOY, OVERLAYS, Rendered, render, running

@@ -12,7 +12,7 @@ import pytest
 
 from corrigible.adapters.apis.kubernetes.sandbox import ASSETS, apiserver, authority, find_apiserver, find_etcd
 from corrigible.adapters.sandbox.certificate import Files
-from corrigible.proxy.demo.servers import proxy_for
+from corrigible.proxy.demo.scene import proxy_for
 from corrigible.schema import NeedsInput, Next, Request, apply
 from tests.integration.kubernetes.conftest import Cluster, place
 from tests.integration.kubernetes.test_wish_kept import CPU, DAILY, DEPLOYMENT

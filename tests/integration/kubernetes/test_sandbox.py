@@ -15,8 +15,7 @@ import pytest
 
 from corrigible.adapters.apis.kubernetes.sandbox import ADMISSION, ASSETS, apiserver, find_apiserver, find_etcd
 from corrigible.adapters.sandbox.certificate import make_certificate
-from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.adapters.sandbox.server import free_port
+from corrigible.adapters.sandbox.server import SandboxError, free_port
 from tests._support.command import run, start
 
 COMMAND = ["corrigible"]

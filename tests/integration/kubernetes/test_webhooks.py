@@ -18,10 +18,9 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
-from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.adapters.sandbox.python import python_arguments, venv_python
-from corrigible.adapters.sandbox.server import Command, Running, Server, free_port
-from corrigible.proxy.demo.servers import proxy_for
+from corrigible.adapters.sandbox.runtimes import python_arguments, venv_python
+from corrigible.adapters.sandbox.server import Command, Running, SandboxError, Server, free_port
+from corrigible.proxy.demo.scene import proxy_for
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import Next, apply

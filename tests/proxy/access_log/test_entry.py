@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.access_log.entry import AccessLog, Entry, redact, redact_target
-from corrigible.proxy.access_log.log_file import LogFile
+from corrigible.proxy.access_log.entry import AccessLog, Entry, LogFile, redact, redact_target
 from tests._support.rows import rows
 
 ENTRY = Entry(
@@ -142,7 +141,7 @@ def test_a_line_begins_where_a_line_ended_however_much_of_the_last_one_was_writt
         return real(descriptor, data[:most])
 
     with monkeypatch.context() as patch:
-        patch.setattr("corrigible.proxy.access_log.log_file.os.write", write)
+        patch.setattr("corrigible.proxy.access_log.entry.os.write", write)
         for number in range(1, 5):
             file.write(b'{"id":%d}\n' % number)
         while left:

@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from corrigible.proxy import cli
 from corrigible.proxy.command import demo
 from corrigible.proxy.command.demo import preserves
-from corrigible.proxy.demo.client import Answer
-from corrigible.proxy.demo.page import Page, cut
-from corrigible.proxy.demo.scene import SCENES
+from corrigible.proxy.demo.scene import SCENES, Answer, Page, cut
 from corrigible.schema.exchange import Json, Request
 
 DEMO = [sys.executable, "-m", "corrigible.proxy.cli", "demo"]

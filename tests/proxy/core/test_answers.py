@@ -34,6 +34,12 @@ ORDER = {"coupon": "SPRING", "quantity": 2}
 DECIDED: dict[str, tuple[R, int, str, str | None]] = {
     "gone": (R("DELETE", "/kilns/k-1"), 410, "The kiln has already been deleted.", "ALREADY_DONE"),
     "done": (R("POST", FIRE), 409, "Kiln k-1 has already been fired.", "ALREADY_DONE"),
+    "one of several": (
+        R("PATCH", "/kilns/k-1", body={"heat": 9}),
+        409,
+        "serial is read-only; heat is too low",
+        None,
+    ),
     "somebody": (R("POST", "/orders", body=ORDER), 409, "only managers may do this", "ESCALATE"),
     "refused value": (R("POST", "/orders", body=ORDER), 409, "That coupon was closed", "MODIFY_PARAMS"),
     "repeated": (R("POST", "/orders", body=ORDER), 412, "That coupon was closed", "MODIFY_PARAMS"),

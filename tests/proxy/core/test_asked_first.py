@@ -366,23 +366,6 @@ def test_what_the_path_sets_is_not_sent_as_it_was(names: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("PATCH", "/repos/old", {"public": True}),
-        ("PUT", "/accounts/old/contact", {"reason": "x"}),
-        ("PUT", "/o/old/files/older", {"size": 3}),
-    ],
-)
-def test_a_name_of_the_path_may_be_the_old_one(names: Engine, method: str, path: str, body: Json) -> None:
-    request = request_of(method, path, body)
-    member = {"repos": "name", "accounts": "email", "o": "owner"}[path.split("/")[1]]
-    shown, asked = suggested(names, request, f"{member} is required")
-    assert shown["patch"][-1]["value"] == "old"
-    assert shown["safety"]["requires_confirmation"] is True
-    assert [one["pointer"] for one in asked["placeholders"]] == [f"/body/{member}"]
-
-
-@pytest.mark.parametrize(
     ("path", "member", "body"), [("/repos/old", "name", {"public": True}), ("/users/old", "username", {"age": 7})]
 )
 def test_what_replaces_a_thing_has_its_name(names: Engine, path: str, member: str, body: dict[str, Json]) -> None:
@@ -470,7 +453,6 @@ def test_a_unit_that_is_dropped_is_lost(rest: Engine) -> None:
     (suggestion,) = suggested(rest, request, "skus: items must be unique")
     assert suggestion["safety"]["changes_intent"] is True
     assert suggestion["safety"]["loses"] == ["/body/skus/1"]
-    assert is_silent(rest, request_of("POST", "/carts", {"events": ["push", "push"]}), "events: items must be unique")
 
 
 @pytest.mark.parametrize(

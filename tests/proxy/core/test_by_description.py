@@ -209,13 +209,6 @@ def test_an_unread_refusal_is_judged_by_the_description(
     assert outcome.request.body == mended
 
 
-def test_a_text_for_an_object_is_its_only_required_text_once_that_is_confirmed(engine: Engine) -> None:
-    outcome = after(engine, post({**JOB, "steps": ["a", "b"]}, "/api/jobs"), UNREAD, 400)
-    assert isinstance(outcome, NeedsInput) and outcome.confirm
-    written = [op.value for one in outcome.choices for op in one.suggestion.patch if op.op == "replace"]
-    assert written == [{"label": "a"}, {"label": "b"}]
-
-
 @pytest.mark.parametrize(
     ("body", "places"),
     [

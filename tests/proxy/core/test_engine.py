@@ -15,8 +15,7 @@ import pytest
 
 from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.operation import Operations
-from corrigible.adapters.vocabulary import NOTHING, Vocabulary
+from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.proxy.build import build_engine, load_profiles
 from corrigible.proxy.core.api_profile import ApiProfile, Explanation
 from corrigible.proxy.core.decision import Annotate, PassThrough

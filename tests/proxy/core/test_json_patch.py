@@ -8,7 +8,7 @@ import pytest
 
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Request
-from corrigible.schema.reader import NeedsInput, Next
+from corrigible.schema.reader import NeedsInput
 from tests._support.by_description import engine_of, feedback_about, followed
 
 MEDIA = "application/vnd.images.v2.1-json-patch"
@@ -45,13 +45,6 @@ def asked(feedback: dict[str, Any] | None) -> tuple[str, Any]:
     (suggestion,) = feedback["suggestions"]
     (place,) = suggestion["placeholders"]
     return place["pointer"], place["schema"].get("enum")
-
-
-def test_of_several_media_types_the_described_one_is_sent(engine: Engine) -> None:
-    operation = {"op": "remove", "path": "/name"}
-    following, _ = refused(engine, 415, "", operation, "application/json", {"accept-patch": f"{OTHER}, {MEDIA}"})
-    assert isinstance(following, Next)
-    assert following.request.headers["content-type"] == MEDIA
 
 
 def test_of_several_media_types_none_of_them_described_one_is_asked_for(engine: Engine) -> None:

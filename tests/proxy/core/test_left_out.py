@@ -22,9 +22,11 @@ def engine() -> Engine:
     return build_engine(())
 
 
-def told(engine: Engine, body: Json, answer: Json, status: int = 400, **query: Any) -> tuple[Request, dict[str, Any]]:
+def told(
+    engine: Engine, body: Json, answer: Json, status: int = 400, query: dict[str, Json] | None = None
+) -> tuple[Request, dict[str, Any]]:
     method = "POST" if body is not None else "GET"
-    request = Request(method, "/v1/things", query, {"content-type": "application/json"} if body else {}, body)
+    request = Request(method, "/v1/things", query or {}, {"content-type": "application/json"} if body else {}, body)
     answer = {"error": {"message": answer}} if isinstance(answer, str) else answer
     feedback = feedback_about(engine, request, status, answer)
     assert feedback is not None
@@ -91,8 +93,8 @@ def test_what_is_refused_is_asked_for_or_left_out(engine: Engine, body: Json, an
 
 
 def test_a_parameter_of_a_list_is_an_element(engine: Engine) -> None:
-    query: dict[str, Any] = {"expand[0]": "customer", "expand[1]": "billing_notes"}
-    _, feedback = told(engine, None, "This property cannot be expanded (billing_notes).", **query)
+    query: dict[str, Json] = {"expand[0]": "customer", "expand[1]": "billing_notes"}
+    _, feedback = told(engine, None, "This property cannot be expanded (billing_notes).", query=query)
     assert edits(feedback) == [("remove", "/query/expand[1]")]
 
 

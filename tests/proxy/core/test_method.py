@@ -156,10 +156,7 @@ def test_put_on_all_may_mean_one_that_is_not_named(tmp_path: Path, path: str, bo
         assert "requires_confirmation" not in feedback["suggestions"][0]["safety"]
         return
     assert isinstance(outcome, NeedsInput)
-    assert [(one.pointer, one.schema_) for one in outcome.placeholders] == [
-        ("/path", {"type": "string", "pattern": f"^{path}/[^/]+$"})
-    ]
-    (posted,) = [one for one in feedback["suggestions"] if "patch" in one]
+    (posted,) = feedback["suggestions"]
     assert posted["patch"][-1]["value"] == "POST"
     assert posted["safety"]["requires_confirmation"] is True
 

@@ -268,12 +268,6 @@ def ajv(passing: list[int] | None) -> Json:
     ]
 
 
-def test_the_form_that_keeps_what_was_sent_comes_first(engine: Engine) -> None:
-    after = mended(engine, put({"latitude": 1, "longitude": 2}), ajv(None))
-    assert after is not None
-    assert after.body == {"position": {"latitude": 1, "longitude": 2}}
-
-
 @pytest.mark.parametrize(
     ("position", "is_mended"),
     [

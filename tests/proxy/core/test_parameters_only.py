@@ -127,12 +127,6 @@ def test_a_parameter_that_takes_several_is_not_sent_too_often(engine: Engine) ->
     assert sent(engine, loans(tag=["a", "b"]), '"tag" must not be specified multiple times.') is None
 
 
-@pytest.mark.parametrize(("word", "number"), [("desc", -1), ("Ascending", 1), ("DESCENDING", -1), ("a", None)])
-def test_a_word_for_a_number_that_stands_in_prose(engine: Engine, word: str, number: int | None) -> None:
-    found = sent(engine, loans(order=word), f"Invalid value for integer parameter order: {word}.", confirm=True)
-    assert (None if found is None else found.query["order"]) == number
-
-
 @pytest.mark.parametrize(
     ("body", "query", "right"),
     [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.safety.protected_parts import is_plain_header, is_protected, is_the_senders
+from corrigible.rules.safety.decisive import is_plain_header, is_protected, is_the_senders
 from corrigible.schema.exchange import Request
 from tests._support.by_description import engine_of, feedback_about
 from tests._support.rows import rows

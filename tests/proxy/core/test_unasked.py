@@ -46,7 +46,10 @@ paths:
         required: true
         content:
           application/json:
-            schema: {type: object, required: [id, total], properties: {id: {type: integer}, total: {type: integer}}}
+            schema:
+              type: object
+              required: [id, total]
+              properties: {id: {type: integer, default: 1}, total: {type: integer}}
   /labels/{id}:
     put: {parameters: [{name: id, in: path, required: true, schema: {}}, {name: copies, in: query, schema: {}}]}
   /labels:update:
@@ -222,6 +225,7 @@ VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "two changes": ("POST", "/parcels", {"zone": "noth"}, 400, "invalid zone noth"),
     "truth word": ("POST", "/parcels", {"mark": "YES"}, 400, "mark: 'YES' is not one of [True, 'true', 'yes', 'no']"),
     "words alone": ("POST", "/parcels", {"free": 5}, 400, "free must be a string"),
+    "filled in": ("POST", "/orders", {"total": 1}, 400, "pick another ID"),
     "more": ("POST", "/parcels", {"due": "2026-01-31"}, 400, "due is not a valid date-time"),
 }
 """For a veto an edit that is sent without it: what the others are against, a repair asks for by itself."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from corrigible.adapters.sandbox.python import venv_python
+from corrigible.adapters.sandbox.runtimes import venv_python
 from corrigible.proxy import cli
 from corrigible.proxy.admin.server import PATIENCE
 from corrigible.proxy.command.config_file import Config, read_config

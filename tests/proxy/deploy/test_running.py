@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.certificate import make_certificate
-from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.runtimes import python_arguments
 from corrigible.adapters.sandbox.server import Command, Running, Server
 from tests._support.deployment import COMPONENTS, ROOT, Container, Rendered, metric, running
 

@@ -10,7 +10,7 @@ import pytest
 from google.protobuf import json_format
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.embed.status_details import details_of
+from corrigible.proxy.embed.member import details_of
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer

@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from corrigible.proxy.envoy.grpc_wire import metadata_of, seconds_of, single_message, status_of
+from corrigible.proxy.envoy.processing import metadata_of, seconds_of, single_message, status_of
 
 
 def test_metadata_is_what_the_transport_does_not_need() -> None:

@@ -16,8 +16,7 @@ import pytest
 from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
-from corrigible.proxy.http.feedback_store import OF_ALL, DocumentResponse, Documents
-from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
+from corrigible.proxy.http.messages import OF_ALL, DocumentResponse, Documents, HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 
@@ -150,7 +149,7 @@ def test_it_is_kept_for_ten_minutes(corrector: HttpCorrector) -> None:
 def test_nobody_takes_the_place_of_another(corrector: HttpCorrector, monkeypatch: pytest.MonkeyPatch) -> None:
     first = refuse(corrector, "mine", KEY)
     assert first.rewrite is not None and first.rewrite.document is not None
-    monkeypatch.setattr("corrigible.proxy.http.feedback_store.OF_ALL", 20 * first.rewrite.document.size)
+    monkeypatch.setattr("corrigible.proxy.http.messages.OF_ALL", 20 * first.rewrite.document.size)
     mine = link(first)
     for number in range(40):
         refuse(corrector, f"a{number}", ("Authorization", "Bearer other"))

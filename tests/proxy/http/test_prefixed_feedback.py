@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from corrigible.proxy.core.decision import Annotate
-from corrigible.proxy.http.prefixed_feedback import with_prefix
+from corrigible.proxy.http.codec import with_prefix
 
 PATCH = [
     {"op": "replace", "path": "/path", "value": "/v1/b"},

@@ -13,9 +13,9 @@ import pytest
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.http.codec import prefers_json
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
-from corrigible.proxy.http.problem_page import prefers_json
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from tests._support.rows import rows

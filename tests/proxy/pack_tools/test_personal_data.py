@@ -183,7 +183,8 @@ WORD = st.builds(
     st.sampled_from("BCDFGHKLMNPRSTVWZ"),
     st.text(LETTERS, min_size=4, max_size=9),
 )
-DIGITS = st.integers(10**8, 10**12).map(str)
+DIGITS = st.integers(10**8, 10**12).map(str).filter(lambda text: not {*text} <= {"0", "1"})
+"""Replacements are made of zeros and ones: where a number is, too, a case is not written rather than a wrong one."""
 
 
 @st.composite
@@ -194,7 +195,7 @@ def people(draw: st.DrawFn) -> dict[str, Any]:
         "person_id": draw(st.one_of(st.uuids().map(str), DIGITS)),
         "full_name": f"{first} {last}",
         "email": f"{draw(st.sampled_from((first, last))).lower()}{draw(st.integers(10, 99))}@{host}.de",
-        "phone": f"+49 151 {draw(st.integers(10**6, 10**8))}",
+        "phone": f"+49 151 {draw(st.integers(10**6 + 2, 10**8 - 1))}",
         "account": draw(st.one_of(DIGITS, DIGITS.map(int))),
         "ip": ".".join(map(str, draw(st.tuples(*[st.integers(11, 199)] * 4)))),
     }

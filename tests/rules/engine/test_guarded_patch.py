@@ -13,7 +13,7 @@ from corrigible.rules.engine.guarded_patch import (
     guarded,
     with_new_idempotency_key,
 )
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.schema.exchange import Request
 from tests._support.counted import counted
 from tests._support.rows import rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.rules.engine.index import RuleIndex, why_not
+from corrigible.rules.engine.evaluate import RuleIndex, why_not
 from corrigible.rules.pack.load import load_pack
 from corrigible.rules.violation import Violation
 

@@ -12,7 +12,7 @@ import pytest
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup_path import encode_values, foreign_texts, may_be_value
+from corrigible.rules.engine.guarded_patch import encode_values, foreign_texts, may_be_value
 from corrigible.rules.lookup import LookupAnswer, allowed, brings_query
 from corrigible.schema.exchange import Exchange, Request
 

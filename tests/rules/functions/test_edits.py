@@ -6,7 +6,7 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from corrigible.rules.functions.edits import edits
+from corrigible.rules.functions.builtin import edits
 from tests._support.counted import counted
 from tests._support.rows import rows
 

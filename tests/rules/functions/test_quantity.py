@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corrigible.rules.functions.quantity import quantity, quantity_text
+from corrigible.rules.functions.builtin import quantity, quantity_text
 from tests._support.rows import rows
 
 

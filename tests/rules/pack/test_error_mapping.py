@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.language.mapping_model import ErrorText
+from corrigible.rules.language.pack_model import ErrorText
 from corrigible.rules.pack.error_mapping import ErrorMapping, compile_error
 from tests._support.rows import rows
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.language.mapping_model import OperationText
-from corrigible.rules.pack.operation_names import OperationNames, compile_operation
+from corrigible.rules.language.pack_model import OperationText
+from corrigible.rules.pack.cases import OperationNames, compile_operation
 from corrigible.schema.exchange import Request
 
 

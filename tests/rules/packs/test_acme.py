@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 import yaml
 
-from corrigible.adapters.demo.acme.operations import OPERATIONS
+from corrigible.adapters.demo.acme.adapter import OPERATIONS
 from corrigible.rules.pack.load import Pack
 from tests._support.built_in_packs import pack_of
 from tests._support.rule_entries import says

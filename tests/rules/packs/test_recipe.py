@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
+from corrigible.adapters.demo.recipe.adapter import PATHS
 from corrigible.adapters.demo.recipe.knowledge import knowledge
-from corrigible.adapters.demo.recipe.operations import PATHS
 from corrigible.adapters.demo.recipe.service import answer, encoded
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate

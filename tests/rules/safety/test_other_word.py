@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrigible.rules.safety.other_word import may_be_other_word
+from corrigible.rules.safety.spelling import may_be_other_word
 from tests._support.rows import rows
 
 

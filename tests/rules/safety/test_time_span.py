@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
+from corrigible.rules.safety.written_moment import GO_DURATION, counts_seconds, go_duration, span
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.schema_violation import Place
 from corrigible.rules.schema_repair.values import repair_value

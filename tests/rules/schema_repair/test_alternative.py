@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.missing import of_forms
+from corrigible.rules.schema_repair.names import of_forms
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
 
@@ -77,12 +77,3 @@ def test_what_is_missing_has_its_schema() -> None:
 @pytest.mark.parametrize("forms", [[], [form("k"), form("a")], [form("k"), {}]])
 def test_there_is_no_choice_where_a_form_misses_nothing(forms: list[Any]) -> None:
     assert of_forms(violation(*forms), REQUEST, "1.") is None
-
-
-def test_a_misspelt_name_with_which_one_form_is_whole_is_mended() -> None:
-    forms = [form("amount", amount={"type": "integer"}), form("percent", percent={"type": "integer"})]
-    request = Request("POST", "/x", body={"amuont": 5})
-    proposal = of_forms(violation(*forms, value={"amuont": 5}), request, "1.")
-    assert proposal is not None
-    (suggestion,) = proposal.suggestions
-    assert suggestion["patch"][-1] == {"op": "move", "from": "/body/amuont", "path": "/body/amount"}

@@ -76,7 +76,7 @@ def sent_as(
         ("size: 1", [OCTETS], {}, OCTETS, MISSING),
         ({"size": 1}, ["text/csv"], {}, None, ["text/csv"]),
         # Kinds of patches.
-        (PATCH, [MERGE_PATCH], {"method": "PATCH"}, MERGE_PATCH, {"size": 1}),
+        (PATCH, [MERGE_PATCH], {"method": "PATCH"}, None, [MERGE_PATCH]),
         (
             PATCH,
             [JSON_PATCH],

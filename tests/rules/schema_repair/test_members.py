@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.missing import is_nought
-from corrigible.rules.schema_repair.names import may_limit
+from corrigible.rules.schema_repair.names import is_nought, may_limit
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.repaired import follow, post, said, sent
@@ -93,14 +92,12 @@ def test_a_header_is_added_as_text() -> None:
     assert outcome.request.headers == {"x-version": "2"}
 
 
-def test_a_body_that_is_missing_is_asked_for_member_by_member() -> None:
-    schema = {
-        "type": "object",
-        "required": ["name", "kind"],
-        "properties": {"name": {"type": "string"}, "kind": {"default": "x"}, "note": {"type": "string"}},
-    }
+def test_a_body_that_is_missing_is_asked_for_with_its_schema() -> None:
+    schema = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "title": "x"}}}
     (suggestion,) = said("/body", "required", schema, post(None)).suggestions
-    assert suggestion["placeholders"] == [{"pointer": "/body/name", "ask": "user", "schema": {"type": "string"}}]
+    assert suggestion["placeholders"] == [
+        {"pointer": "/body", "ask": "user", "schema": {**schema, "properties": {"name": {"type": "string"}}}}
+    ]
 
 
 def test_a_misspelt_member_gets_its_name() -> None:

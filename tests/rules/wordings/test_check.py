@@ -60,6 +60,10 @@ def test_a_right_file_has_no_mistakes(tmp_path: Path) -> None:
         ("counter: the name must be there", "counter: the name is there", 9, "matches its counter-example"),
         ("contra: the name is there", "counter: the name is there", 9, 'did you mean "counter"?'),
         ("be there'\n    states: {maximum: '{limit}'}", "be there'", 7, "{limit} is no slot of its pattern"),
+        ("be there'\n    states: {maximun: 5}", "be there'", 7, '"maximun" is no keyword; did you mean "maximum"?'),
+        ("be there'\n    states: {maximum: five}", "be there'", 7, "maximum: 'five' is none of its values"),
+        (f"be there{'a?' * 2000}'", "be there'", 6, "4,023 letters, and 4,000 are read: make several rows of it"),
+        (f"be there{'(?:a{1,900}b)?' * 60}'", "be there'", 6, "it unfolds to more than there is room for"),
     ],
 )
 def test_a_mistake_has_a_line(wrong: str, right: str, line: int, problem: str, tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from corrigible.rules.schema_repair.body import (
     BOUNDARY,
     CHARSET,
     CODING,
-    DESCRIBED,
     FORM,
     MALFORMED,
     MALFORMED_XML,
@@ -152,9 +151,7 @@ def body_form_violation(
             usual = next((schema for name, schema in documented.items() if is_json(name)), None)
             schemas |= {name: usual for name in taken if is_json(name) and name not in schemas and usual is not None}
         sent: Json = media or MISSING
-        described = [name for name in accepted if name in documented]
-        listed = {"enum": taken, "properties": schemas, **({DESCRIBED: described} if described else {})}
-        return SchemaViolation("/headers/content-type", MEDIA_TYPE, listed, sent)
+        return SchemaViolation("/headers/content-type", MEDIA_TYPE, {"enum": taken, "properties": schemas}, sent)
     charset = _CHARSET.search(header)
     if charset is not None and charset[1].lower() not in ("utf-8", "utf8", "us-ascii") and not isinstance(body, str):
         return SchemaViolation("/headers/content-type", CHARSET, {}, header)

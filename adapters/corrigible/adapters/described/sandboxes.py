@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Final
 
-from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
-from corrigible.adapters.sandbox.python import python_arguments, venv_python
+from corrigible.adapters.sandbox.runtimes import find_node, npm_folder, python_arguments, venv_python
 from corrigible.adapters.sandbox.server import HOST, Command, Server
 
 

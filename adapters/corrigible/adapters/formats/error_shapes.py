@@ -249,8 +249,6 @@ WITHOUT_SUBJECT: Final = frozenset(
     )
 )
 """How a sentence begins that leaves its subject to the name that it stands under."""
-OF_THE_WHOLE: Final = tuple(f"Invalid input: expected {word}" for word in ("object", "array", "record", "tuple"))
-"""How zod's sentences about a whole body begin, which some servers place at a member `root`."""
 OF_PART: Final = re.compile(
     r"(?i)(?:invalid|bad|wrong|malformed) (?:request )?(?P<part>query|path|header|body)"
     r"(?:[ -]?string)?(?: param(?:eter)?s?| arguments?| fields?)?\W*"

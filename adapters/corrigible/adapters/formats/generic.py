@@ -23,8 +23,8 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
+from .literals import find_literal
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
-from .message.literals import find_literal
 from .pointers import as_spelled, member_pointer, pointer, steps, without_foreign_step
 from .sent_places import places_of, sent_places
 from .statement import complete
@@ -168,7 +168,16 @@ def _opened(error: Violation, request: Request) -> Iterator[Violation]:
             placed = error._replace(message=one.text, pointer=one.pointer, constraint=one.keyword, native=native)
             yield placed._replace(code=one.rule or error.code)
     else:
-        yield from answer_inside(error, request) or [error]
+        yield from answer_inside(error, request) or _answer_beside(error, request) or [error]
+
+
+def _answer_beside(error: Violation, request: Request) -> list[Violation]:
+    """Return the errors of an answer that stands as JSON in a text beside the message of a gateway, as `raw`."""
+    told = members_of(error).values()
+    inner = [*told, *(deep for one in told if isinstance(one, dict) for deep in one.values())][:_MOST]
+    texts = (one for one in inner if isinstance(one, str) and one.startswith("{") and len(one) <= _LONGEST)
+    found = (answer_inside(error._replace(message=one), request) for one in texts)
+    return next((one for one in found if one), [])
 
 
 _DEEPEST: Final = 3

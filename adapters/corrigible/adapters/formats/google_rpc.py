@@ -19,7 +19,6 @@ from corrigible.schema.exchange import Exchange, Json, Protocol
 from .generic import answer_inside, at_member, at_path
 from .keywords import fit_keywords, states_of
 from .members import Members, beside, folded, text
-from .message.told_code import written_code
 from .statement import complete
 from .text_shapes import fields_in
 
@@ -320,3 +319,28 @@ def _member(parent: str, name: str, exchange: Exchange) -> str:
 
 def _spellings(name: str) -> Sequence[str]:
     return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), name), name
+
+
+# Codes in texts: Go's plain errors arrive as UNKNOWN
+
+
+_READ: Final = 500
+
+
+def written_code(message: str) -> str:
+    """Return the code that a text has in words, of several the last: what is outside only wraps it.
+
+    A text is no proof: it is good for a question.
+    """
+    written = ["".join(found) for found in _WRITTEN.findall(message[:_READ])]
+    return _SPELLED.get(written[-1].replace("_", "").upper(), "") if written else ""
+
+
+_SPELLED: Final = {
+    one.replace("_", ""): one
+    for one in ("INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION", "OUT_OF_RANGE")
+}
+"""Codes that are about the request, whoever sends them; of others it is not clear whose call they are about."""
+_WRITTEN: Final = re.compile(
+    r"\b(?:code ?= ?)([A-Z][A-Za-z]+)\b|\b([A-Z]{2,20}(?:_[A-Z]{2,20}){1,2}|INTERNAL|UNKNOWN)(?=:|\W*$)"
+)

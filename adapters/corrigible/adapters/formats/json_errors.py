@@ -8,7 +8,7 @@ Knows: the table of shapes, what was sent. Does not know: descriptions, what sen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -18,31 +18,8 @@ from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
-from .error_shapes import (
-    ABOUT_THE_ANSWER,
-    CODES,
-    EXACT,
-    LEAVES,
-    LISTED_PLACES,
-    LISTS,
-    MAPS,
-    MISSING_CODES,
-    MISSING_LISTS,
-    NO_ERRORS,
-    NODES,
-    OF_ONE,
-    OF_PART,
-    OF_THE_WHOLE,
-    PLACES,
-    PLACES_OF_CODES,
-    RELATIVE,
-    SENTENCES,
-    TEXTS,
-    TEXTS_BY_CODE,
-    WHOLE,
-    WITH_MEMBERS,
-)
-from .keywords import PYDANTIC_OF_LISTS, keyword_of, keywords_of_arguments
+from . import error_shapes as shapes
+from .keywords import PYDANTIC_OF_LISTS, keyword_of
 from .members import (
     Members,
     beside,
@@ -64,7 +41,6 @@ from .pointers import (
     member_called,
     part_of,
     pointer,
-    read_place,
     steps,
     told_place,
     told_steps,
@@ -126,8 +102,8 @@ def _of(value: Json, at: _At, walk: _Walk) -> Iterator[Violation]:
         if value.strip():
             yield _violation(value, at, walk)
     elif isinstance(value, list):
-        for item in of_one_alternative(without_notes(value)):
-            is_one = at.key in MAPS and isinstance(item, dict) and _is_one_of_list(folded(item))
+        for item in without_notes(value):
+            is_one = at.key in shapes.MAPS and isinstance(item, dict) and _is_one_of_list(folded(item))
             yield from _of(item, at._replace(key="" if is_one else at.key, depth=at.depth + 1), walk)
     elif isinstance(value, dict):
         yield from _of_object(value, at, walk)
@@ -135,18 +111,18 @@ def _of(value: Json, at: _At, walk: _Walk) -> Iterator[Violation]:
 
 def _is_one_of_list(told: Members) -> bool:
     """Whether an object in a list of errors is one error, or holds a list of errors itself."""
-    return _is_one_error(told) or any(name in MAPS and isinstance(value, list) for name, value in told.items())
+    return _is_one_error(told) or any(name in shapes.MAPS and isinstance(value, list) for name, value in told.items())
 
 
 def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     members = with_plain_message(members)
-    if at.key in LISTS or not at.around or not _has_text(folded(at.around[-1][0])):
+    if at.key in shapes.LISTS or not at.around or not _has_text(folded(at.around[-1][0])):
         members = with_usual_names(members, walk.request, walk.names)  # beside a sentence stand things
     told = folded(members)
     if _is_node(told, at, walk):
         yield from _of_node(members, at, walk)
         return
-    if (at.key in MAPS or _is_by_place(members, told, at.key, walk)) and not _is_complaint(members, walk):
+    if (at.key in shapes.MAPS or _is_by_place(members, told, at.key, walk)) and not _is_complaint(members, walk):
         yield from _by_place(members, at, walk)
         return
     if (own := _own_place(told, at, walk)) is None:
@@ -158,23 +134,25 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     is_repeated = own.parts and around.parts[-len(own.parts) :] == own.parts  # under its own name: mongoose
     parts = around.parts if is_repeated else (*around.parts, *own.parts)
     below = own._replace(parts=parts, where=own.where or around.where)
-    if isinstance(by_code := told.get(TEXTS_BY_CODE), dict):
+    if isinstance(by_code := told.get(shapes.TEXTS_BY_CODE), dict):
         for code, message in by_code.items():
             if isinstance(message, str):
                 one = Violation(code=str(code), message=message, native=others(members))
-                yield _placed(one, at.inside("", below, members, TEXTS_BY_CODE), walk)
+                yield _placed(one, at.inside("", below, members, shapes.TEXTS_BY_CODE), walk)
         return
-    inner = [] if any(names <= told.keys() for names in EXACT) else _inner_errors(members, at, below, walk)
+    inner = [] if any(names <= told.keys() for names in shapes.EXACT) else _inner_errors(members, at, below, walk)
     message = sentence(told, walk.names)
     says_more = any(one.message for one in inner) or not message
     if inner and (any(one.pointer or one.param for one in inner) or (says_more and not own.parts)):
         yield from inner
         return
     extensions = told.get("extensions")
-    code = text(told, *CODES) or (text(folded(extensions), *CODES) if isinstance(extensions, dict) else "")
+    code = text(told, *shapes.CODES) or (
+        text(folded(extensions), *shapes.CODES) if isinstance(extensions, dict) else ""
+    )
     code = code or str(told.get("keywordlocation", "")).rpartition("/")[2]  # JSON Schema 2020-12, section 12.3
-    is_leaf = bool(around.parts) and told.keys() <= LEAVES
-    if message or (code and (own.parts or is_leaf or at.key in LISTS or not at.key)):
+    is_leaf = bool(around.parts) and told.keys() <= shapes.LEAVES
+    if message or (code and (own.parts or is_leaf or at.key in shapes.LISTS or not at.key)):
         violation = Violation(
             code=plain_code(code),
             message=message,
@@ -190,17 +168,17 @@ def _own_place(told: Members, at: _At, walk: _Walk) -> Place | None:
     own = told_place(told, walk.request, has_text=_has_text(told))
     if own.parts[:1] == ("response",) and at.key == "validation":  # Prism
         return None
-    return Place((), own.where) if own.parts == ("root",) and _is_whole(told, walk) else own
+    return own
 
 
 def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[Violation]:
     """Return the errors that an object holds: not in what was sent, and not in what exists already."""
-    has_sentence = any(name in SENTENCES for name in folded(members))
+    has_sentence = any(name in shapes.SENTENCES for name in folded(members))
     inner: list[Violation] = []
     for name, value in members.items():
-        if not isinstance(value, (dict, list)) or not value or (key := fold(name)) in NO_ERRORS:
+        if not isinstance(value, (dict, list)) or not value or (key := fold(name)) in shapes.NO_ERRORS:
             continue
-        if has_sentence and key in LISTED_PLACES and isinstance(value, list) and all(map(is_name, value)):
+        if has_sentence and key in shapes.LISTED_PLACES and isinstance(value, list) and all(map(is_name, value)):
             continue  # names of the places that the sentence is about
         is_told_of = isinstance(value, dict) and is_repeated(value, sentence(folded(members), walk.names))
         if not (has_sentence and (is_told_of or is_thing(value, walk.request.body))):
@@ -210,8 +188,8 @@ def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[
 
 def _below_member(name: str, value: Json, at: _At, around: Place, walk: _Walk) -> Iterator[Violation]:
     """Yield the errors of a member: its name is a place where the request has one, or where its texts complain."""
-    if at.key in LISTS and not (name in walk.names and _is_tree(value, 0)):
-        yield from _of(value, at if at.key in RELATIVE else at._replace(place=around), walk)
+    if at.key in shapes.LISTS and not (name in walk.names and _is_tree(value, 0)):
+        yield from _of(value, at if at.key in shapes.RELATIVE else at._replace(place=around), walk)
         return
     is_place = name in walk.names or (_are_texts(value) and all(map(complains, value)))
     for one in _of(value, at._replace(place=_below(around, name) if is_place else around), walk):
@@ -227,20 +205,13 @@ def _with_lists(violation: Violation, told: Members, own: Place, at: _At, walk: 
     if not own.parts and (missed := _listed_missing(told, violation, walk.request)):
         yield from (_placed(violation, at, walk).at(place, "required", {}) for place in missed)
         return
-    stated = keywords_of_arguments(violation.code, told["arguments"]) if isinstance(told.get("arguments"), list) else {}
     keyword = PYDANTIC_OF_LISTS.get(violation.code, "") if "loc" in told else ""
-    placed = _placed(violation.at("", keyword or keyword_of(violation.code), stated), at, walk)
-    yield placed if placed.pointer else placed._replace(pointer=PLACES_OF_CODES.get(violation.code, ""))
+    placed = _placed(violation.at("", keyword or keyword_of(violation.code), {}), at, walk)
+    yield placed if placed.pointer else placed._replace(pointer=shapes.PLACES_OF_CODES.get(violation.code, ""))
 
 
 def _has_text(told: Members) -> bool:
-    return any(isinstance(told.get(name), str) for name in TEXTS)
-
-
-def _is_whole(told: Members, walk: _Walk) -> bool:
-    """Whether an error is about the whole, and not about a member `root`: it is not sent, and would be no object."""
-    message = text(told, *TEXTS)
-    return "root" not in walk.names and (message == "Invalid input" or message.startswith(OF_THE_WHOLE))
+    return any(isinstance(told.get(name), str) for name in shapes.TEXTS)
 
 
 _LONGEST_OF_PART: Final = 500
@@ -251,23 +222,20 @@ def _part_told(told: Members, walk: _Walk) -> str:
 
     `{"error": "Invalid query parameters", "issues": [{"field": "limit", "message": "expected a number"}]}`
     """
-    if not any(isinstance(told[name], list) for name in LISTS.intersection(told)):
+    if not any(isinstance(told[name], list) for name in shapes.LISTS.intersection(told)):
         return ""
-    part = OF_PART.fullmatch(sentence(told, walk.names)[:_LONGEST_OF_PART])
+    part = shapes.OF_PART.fullmatch(sentence(told, walk.names)[:_LONGEST_OF_PART])
     return part_of(part["part"]) if part is not None else ""
 
 
 def _listed_places(told: Members, own: Place) -> list[Place] | None:
     """Return the places that an error lists beside its text: `{"message": "Missing fields", "fields": ["a", "b"]}`."""
-    for name in LISTED_PLACES:
+    for name in shapes.LISTED_PLACES:
         value = told.get(name)
         if not isinstance(value, list) or not 0 < len(value) <= _MOST:
             continue
         if all(map(is_name, value)):
             return [Place((*own.parts, *told_steps(str(one))), own.where, str(one)) for one in value]
-        each = [folded(one) for one in value if isinstance(one, dict)]
-        if len(each) == len(value) and all(isinstance(one.get("path"), str) for one in each):
-            return [read_place(one["path"], text(one, "location", "in")) for one in each]
     return None
 
 
@@ -277,13 +245,13 @@ def _listed_missing(told: Members, violation: Violation, request: Request) -> li
     `{"code": "rest_missing_param", "message": "Des champs manquent.", "data": {"params": ["username", "email"]}}`.
     What was sent is not missing: then the list is of something else. A text that has the names is read itself.
     """
-    if MISSING_CODES.isdisjoint(words(violation.code[:_LONGEST_OF_PART])):
+    if shapes.MISSING_CODES.isdisjoint(words(violation.code[:_LONGEST_OF_PART])):
         return []
     for members in (
         told,
-        *(folded(one) for name in told if name in WITH_MEMBERS and isinstance(one := told[name], dict)),
+        *(folded(one) for name in told if name in shapes.WITH_MEMBERS and isinstance(one := told[name], dict)),
     ):
-        for name in MISSING_LISTS:
+        for name in shapes.MISSING_LISTS:
             value = members.get(name)
             if not isinstance(value, list) or not 0 < len(value) <= _MOST or not all(map(is_name, value)):
                 continue
@@ -303,7 +271,7 @@ def _is_node(told: Members, at: _At, walk: _Walk) -> bool:
     `{"errors": [], "properties": {"n": {"errors": ["Too small"]}}}` of zod, `children` of Symfony's forms, `nested` of
     Valibot.
     """
-    if not told.keys() <= NODES:
+    if not told.keys() <= shapes.NODES:
         return False
     if any(isinstance(told.get(name), dict) and name not in walk.names for name in ("children", "nested")):
         return True
@@ -338,7 +306,7 @@ def _by_place(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         for index, item in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(item, str):
                 yield _violation(item, here, walk)
-            elif isinstance(item, dict) and any(names <= folded(item).keys() for names in EXACT):
+            elif isinstance(item, dict) and any(names <= folded(item).keys() for names in shapes.EXACT):
                 yield from _of_object(item, here._replace(place=at.place), walk)  # its place is the whole one
             elif isinstance(item, dict) and _is_complaint(item, walk):
                 yield from _of_object(item, here, walk)
@@ -363,7 +331,7 @@ def _is_list(place: Place, walk: _Walk) -> bool:
 
 
 def _below(around: Place, name: str) -> Place:
-    if name in WHOLE:
+    if name in shapes.WHOLE:
         return around
     if not around.parts and not around.where and (part := part_of(name)) and part != "request":
         return Place((), part, name)
@@ -374,17 +342,20 @@ def _is_by_place(members: Members, told: Members, key: str, walk: _Walk) -> bool
     """Whether an object can only hold errors by their places: texts and lists of texts under names, at any depth."""
     if not members:
         return False
-    is_of_names = key in LISTS and not any(name in LISTS or name in _USUAL or part_of(name) for name in told)
+    is_of_names = key in shapes.LISTS and not any(
+        name in shapes.LISTS or name in _USUAL or part_of(name) for name in told
+    )
     if is_of_names and all(isinstance(value, dict) and _is_one_error(folded(value)) for value in members.values()):
         return True
     # A name, perhaps one of a place further inside, begins with one of the request.
     has_sent = any(name.partition(".")[0].partition("[")[0] in walk.names for name in members)
     if any(
-        isinstance(value, dict) and fold(name) in MAPS and name not in walk.names for name, value in members.items()
+        isinstance(value, dict) and fold(name) in shapes.MAPS and name not in walk.names
+        for name, value in members.items()
     ):
         return False
     if all(_is_tree(value, 0) for value in members.values()):
-        return has_sent or not all(name in LISTS for name in told)
+        return has_sent or not all(name in shapes.LISTS for name in told)
     if any(fold(name) in _USUAL and name not in walk.names for name in members) or _is_one_error(told):
         return False
     return all(
@@ -397,21 +368,23 @@ def _is_one_error(told: Members) -> bool:
     names = {name for name, value in told.items() if isinstance(value, str)}
     if not all(name in _USUAL or (name in _PLACE_NAMES and " " not in told[name]) for name in names):
         return False
-    return not names.isdisjoint(SENTENCES) or (not names.isdisjoint(TEXTS) and not names.isdisjoint(CODES))
+    return not names.isdisjoint(shapes.SENTENCES) or (
+        not names.isdisjoint(shapes.TEXTS) and not names.isdisjoint(shapes.CODES)
+    )
 
 
 def _is_complaint(members: Members, walk: _Walk) -> bool:
     """Whether an object is one error, and no map of errors by place: it has a text that is no member of the request."""
     names = {fold(name): name for name in members}
-    for name in OF_ONE.intersection(names):
+    for name in shapes.OF_ONE.intersection(names):
         if isinstance(members[names[name]], str) and names[name] not in walk.names | walk.inner:
             return True
-    return not names.keys().isdisjoint(CODES) and not names.keys().isdisjoint(_SURE_PLACES)
+    return not names.keys().isdisjoint(shapes.CODES) and not names.keys().isdisjoint(_SURE_PLACES)
 
 
-_USUAL: Final = frozenset({*TEXTS, *CODES, *ABOUT_THE_ANSWER})
-_PLACE_NAMES: Final = frozenset(one.member for one in PLACES if not one.is_object)
-_SURE_PLACES: Final = frozenset(one.member for one in PLACES if not one.is_object and not one.is_beside_text)
+_USUAL: Final = frozenset({*shapes.TEXTS, *shapes.CODES, *shapes.ABOUT_THE_ANSWER})
+_PLACE_NAMES: Final = frozenset(one.member for one in shapes.PLACES if not one.is_object)
+_SURE_PLACES: Final = frozenset(one.member for one in shapes.PLACES if not one.is_object and not one.is_beside_text)
 
 
 def _is_tree(value: Json, depth: int) -> bool:
@@ -428,7 +401,7 @@ def _is_tree(value: Json, depth: int) -> bool:
 
 
 def _is_leaf_or_tree(members: Members, depth: int) -> bool:
-    is_leaf = members.keys() <= LEAVES and not members.keys().isdisjoint(("params", "args"))
+    is_leaf = members.keys() <= shapes.LEAVES and not members.keys().isdisjoint(("params", "args"))
     return is_leaf or _is_tree(members, depth)
 
 
@@ -458,49 +431,3 @@ def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
     if place.parts and told:
         native["told_place"] = list(place.parts)
     return violation._replace(pointer=told, param=place.text or violation.param, native=native)
-
-
-_CHOICES: Final = ("/oneOf/", "/anyOf/")
-
-
-def of_one_alternative(listed: Sequence[Json]) -> Sequence[Json]:
-    """Return Ajv's errors below `oneOf` and `anyOf` without those that only follow from another one.
-
-    It lists the errors of every alternative, and only one was meant. Where all alternatives refuse the value of one
-    place, which tells them apart, that is the error, with the values of all: what they say of other places is about
-    things that were not meant. Otherwise all errors stay.
-    """
-    choices: dict[str, dict[str, list[Members]]] = {}
-    for one in listed:
-        path = str(one.get("schemaPath", "")) if isinstance(one, dict) else ""
-        at = min((path.index(mark) + len(mark) for mark in _CHOICES if mark in path), default=0)
-        if at and isinstance(one, dict) and (number := path[at:].partition("/")[0]).isdecimal():
-            choices.setdefault(path[: at - 1], {}).setdefault(number, []).append(one)
-    out = list(listed)
-    for choice, alternatives in choices.items():
-        meant = _meant(list(alternatives.values())) if len(alternatives) > 1 else None
-        if meant is not None:
-            below = {id(one) for errors in alternatives.values() for one in errors}
-            is_other = [not (isinstance(one, dict) and one.get("schemaPath") == choice) for one in out]
-            out = [one for one, other in zip(out, is_other, strict=True) if other and id(one) not in below]
-            out.append(meant)
-    return out
-
-
-def _meant(alternatives: Sequence[Sequence[Members]]) -> Json:
-    """Return the error about the value that tells the alternatives apart; None where there is no such value."""
-    of_values = [[one for one in errors if one.get("keyword") in ("enum", "const")] for errors in alternatives]
-    common = set.intersection(*({_instance(one) for one in errors} for errors in of_values))
-    if not common:
-        return None
-    there = [one for errors in of_values for one in errors if _instance(one) == min(common)]
-    allowed: list[Json] = []
-    for one in there:
-        params = one.get("params")
-        values = params.get("allowedValues", [params.get("allowedValue")]) if isinstance(params, dict) else []
-        allowed += [value for value in values if value not in allowed] if isinstance(values, list) else []
-    return {**there[0], "keyword": "enum", "params": {"allowedValues": allowed}}
-
-
-def _instance(error: Members) -> str:
-    return str(error.get("instancePath") or error.get("dataPath") or "")

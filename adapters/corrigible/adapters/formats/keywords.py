@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from corrigible.rules.wordings import read
@@ -227,17 +227,6 @@ def _is_schema(keyword: str, number: float) -> bool:
     if keyword.endswith(("Length", "Items")):
         return number >= 0 and float(number).is_integer()
     return keyword != "multipleOf" or number > 0
-
-
-def keywords_of_arguments(code: str, arguments: Sequence[Json]) -> dict[str, Json]:
-    """Return what Spring's `arguments` state: the member, then the limits of the annotation in alphabetical order."""
-    numbers = [number for one in arguments[1:] if (number := _number(one)) is not None]
-    if code in ("Size", "Length") and len(numbers) == 2:
-        return {"maxLength": numbers[0], "minLength": numbers[1]}
-    if code == "Range" and len(numbers) == 2:
-        return {"maximum": numbers[0], "minimum": numbers[1]}
-    keyword = keyword_of(code)
-    return {keyword: numbers[0]} if keyword in ("minimum", "maximum") and len(numbers) == 1 else {}
 
 
 def _number(value: Json) -> int | float | None:

@@ -15,20 +15,7 @@ from corrigible.rules.safety.nearness import split_words
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
-from .error_shapes import (
-    ABOUT_THE_ANSWER,
-    ADVICE,
-    CODES,
-    COMPLAINTS,
-    GRADES,
-    NOTES,
-    OF_ERRORS,
-    ROLES,
-    SENTENCES,
-    TEXTS,
-    TEXTS_BESIDE,
-    WITH_MEMBERS,
-)
+from . import error_shapes as shapes
 
 Members = Mapping[str, Json]
 
@@ -102,10 +89,10 @@ def is_thing(members: Json, body: Json) -> bool:
     if not isinstance(members, dict) or not isinstance(body, dict):
         return False
     told = {name: value for name, value in folded(members).items() if name not in folded(body)}
-    if any(isinstance(told.get(name), str) for name in SENTENCES) or not OF_ERRORS.isdisjoint(told):
+    if any(isinstance(told.get(name), str) for name in shapes.SENTENCES) or not shapes.OF_ERRORS.isdisjoint(told):
         return False
     return any(
-        fold(name) not in CODES
+        fold(name) not in shapes.CODES
         and isinstance(sent, str | int)
         and sent not in ("", True, False)
         and _is_at(name, sent, members)
@@ -140,7 +127,7 @@ def without_notes(items: Sequence[Json]) -> Sequence[Json]:
 
 def _is_note(item: Json) -> bool:
     return isinstance(item, Mapping) and any(
-        isinstance(value, str) and value.lower() in NOTES and name.lower().endswith(GRADES)
+        isinstance(value, str) and value.lower() in shapes.NOTES and name.lower().endswith(shapes.GRADES)
         for name, value in item.items()
     )
 
@@ -152,11 +139,11 @@ def sentence(members: Members, sent: Collection[str]) -> str:
     this one: `{"Message": "Bad file format", "Details": "Missing field Resources in the JSON body"}`. `members` are
     folded; `sent` are names of the request.
     """
-    first = text(members, *TEXTS)
-    names = [name for name in members if name in TEXTS_BESIDE]
+    first = text(members, *shapes.TEXTS)
+    names = [name for name in members if name in shapes.TEXTS_BESIDE]
     if len(names) < 2 and all(members[name] == first for name in names):
         return first
-    beside = (members[name] for name in sorted(names, key=TEXTS_BESIDE.__getitem__))
+    beside = (members[name] for name in sorted(names, key=shapes.TEXTS_BESIDE.__getitem__))
     particular = [one for one in beside if isinstance(one, str) and one != first and _is_sentence(one)]
     if not particular or _names_something(first, sent):
         return first
@@ -191,13 +178,13 @@ def _is_sentence(message: str) -> bool:
     """Whether a text tells what is wrong in words: no code, no address, no trace of the server's program."""
     parts = message[:_READ].split()
     is_title = all(word[:1].isupper() for word in parts)  # `Bad Request`, `Unprocessable Entity`
-    return len(parts) > 1 and "\n" not in message and not is_title and not message.lower().startswith(ADVICE)
+    return len(parts) > 1 and "\n" not in message and not is_title and not message.lower().startswith(shapes.ADVICE)
 
 
 def complains(message: str) -> bool:
     """Whether a text is worded like an error, where nothing but its words tells it from a value."""
     plain = "".join(one if one.isalpha() or one == "'" else " " for one in message[:_READ].lower())
-    return any(f" {word}" in f" {plain}" for word in COMPLAINTS)
+    return any(f" {word}" in f" {plain}" for word in shapes.COMPLAINTS)
 
 
 _MOST: Final = 32
@@ -221,9 +208,9 @@ def beside(around: Sequence[tuple[Members, str]], told: Collection[str]) -> dict
             if len(out) >= _MOST:
                 return out
             is_told = value in (None, "") or (isinstance(value, str) and value in told)
-            if not is_told and name != below and name not in out and fold(name) not in ABOUT_THE_ANSWER:
+            if not is_told and name != below and name not in out and fold(name) not in shapes.ABOUT_THE_ANSWER:
                 out[name] = _bounded(value, 0, left)
-    for name in [name for name in out if fold(name) in WITH_MEMBERS]:
+    for name in [name for name in out if fold(name) in shapes.WITH_MEMBERS]:
         inner = out[name]
         for key, value in inner.items() if isinstance(inner, dict) else ():
             if len(out) < _MOST:
@@ -276,4 +263,4 @@ def said_of_places(members: Members) -> list[About]:
     return out
 
 
-_ROLES: Final = {word: keyword for words, keyword in ROLES.items() for word in words.split()}
+_ROLES: Final = {word: keyword for words, keyword in shapes.ROLES.items() for word in words.split()}

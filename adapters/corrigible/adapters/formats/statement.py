@@ -1,4 +1,6 @@
-"""What the text of an error states: which of several complaints it has, and what each says of the value at its place.
+"""What the text of an error states: its complaints, what each says of the value at its place, what it is about.
+
+The rows of wordings read the text. Here is decided which of the kinds that it has is meant, and when it is doubtful.
 
 Knows: one error, the rows of wordings. Does not know: requests, where a place is.
 """
@@ -6,15 +8,15 @@ Knows: one error, the rows of wordings. Does not know: requests, where a place i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from corrigible.rules.pointer import to_pointer
+from corrigible.rules.safety.nearness import letters
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Kind, Said, read
+from corrigible.rules.wordings import Kind, Reading, Said, read
 
 from .keywords import keyword_of, stated_keywords
-from .message.complaint import told_state
 
 _MOST: Final = 16
 """Complaints of one text."""
@@ -113,6 +115,11 @@ def is_of_state(message: str) -> bool:
     return told_state(message) is not None and not read(message).of(Kind.ABSENT)
 
 
+def says_absent(message: str) -> bool:
+    """Whether a text says that something is not there."""
+    return bool(read(message).of(Kind.ABSENT))
+
+
 def is_down(message: str) -> bool:
     """Whether a text says that what a service needs is away or failed: whatever else it says is about that."""
     return any(one.row.endswith(".down") for one in read(message).of(Kind.FAULT))
@@ -126,3 +133,111 @@ def names_no_cause(message: str) -> bool:
 def is_of_route(message: str) -> bool:
     """Whether a text says that there is no such method or path."""
     return bool(read(message).of(Kind.ROUTE))
+
+
+# Rights, states and limits: no value of the request is to blame
+
+
+OF_STATE: Final = (
+    Kind.CREDENTIALS,
+    Kind.RIGHT,
+    Kind.LIMIT,
+    Kind.FEATURE,
+    Kind.IN_USE,
+    Kind.STATE,
+    Kind.FIXED,
+)
+"""Kinds for which no value of the request is to blame, the plainest first."""
+_ORDER: Final = (*OF_STATE, Kind.EXISTS, Kind.ABSENT)
+_PLAIN: Final = frozenset({Kind.CREDENTIALS, Kind.RIGHT})
+_OF_VALUES: Final = frozenset(
+    {Kind.MISSING, Kind.UNKNOWN, Kind.VALUE, Kind.MALFORMED, Kind.MEDIA_TYPE, Kind.TOGETHER, Kind.APART}
+)
+_NAMING_SLOTS: Final = ("field", "value", "instead", "options")
+_OF_A_VALUE: Final = (".circular", ".size", ".cannot-more")
+"""Rows that speak of a value that was sent, whatever their kind is."""
+_WEAK: Final = (
+    ".cannot",
+    ".cannot-do",
+    ".cannot-since",
+    ".identical",
+    ".not-implemented",
+    ".not-enough",
+    ".nothing-there",
+)
+"""Rows that are said of values and of faults as well: where nothing else is said, nothing is claimed."""
+
+_OF_NOBODY: Final = ".not-allowed-alone"
+"""The row that says of nothing in particular that it is not allowed: a value that was sent may be meant."""
+_IS_SO_ALREADY: Final = ".already"
+_IS_DOWN: Final = ".down"
+_FEWEST_WORDS: Final = 2
+_NOT_SET_UP: Final = ".no-x-found"
+"""The row of what is not there, or is not configured."""
+
+
+def complaint(reading: Reading, known: Collection[str] | None = None, *, is_bare: bool = False) -> Kind | None:
+    """Return what a text complains of; None where that is doubtful, or a value.
+
+    Where it speaks as well of what was sent, all but the plainest complaints are doubtful: another value may do. That
+    it does is believed of names and values that are `known`, or of any where nothing is known. Of a request that is
+    `is_bare` something may be missing that has no name in it.
+    """
+    kinds = {one.kind for one in reading.said if _is_claim(one, is_bare=is_bare)}
+    kind = next((one for one in _ORDER if one in kinds), None)
+    if kind is None or (kind not in _PLAIN and len(reading.text.split()) < _FEWEST_WORDS):
+        return None
+    for one in reading.said:
+        named = {letters(name) for slot in _NAMING_SLOTS for name in one.slots.get(slot, ())}
+        is_known = known is None or not named.isdisjoint(known) or (not named and one.kind is not Kind.MISSING)
+        is_of_value = one.kind in _OF_VALUES and (is_known or (one.kind is Kind.MISSING and is_bare and bool(named)))
+        is_plain = kind is Kind.RIGHT or (kind is Kind.CREDENTIALS and one.kind is not Kind.VALUE)
+        if not is_plain and (is_of_value or one.row.endswith(_OF_A_VALUE)):
+            return None
+        is_absent = one.kind is Kind.ABSENT and "thing" in one.slots and not one.row.endswith(_NOT_SET_UP)
+        is_fault = _is_of_the_moment(one) and kind in (Kind.STATE, Kind.FIXED, Kind.EXISTS, Kind.LIMIT)
+        if one.kind is not kind and (is_absent or is_fault):
+            return None
+    return kind
+
+
+def _is_of_the_moment(said: Said) -> bool:
+    """Whether a row says that something failed, or may do later: of a thing that is down that is its state."""
+    return said.kind is Kind.PACE or (said.kind is Kind.FAULT and not said.row.endswith(_IS_DOWN))
+
+
+def _is_claim(said: Said, *, is_bare: bool) -> bool:
+    """Whether a row says by itself what is complained of."""
+    if said.kind is Kind.EXISTS:
+        return said.row.endswith(_IS_SO_ALREADY)
+    if said.row.endswith(_OF_NOBODY):
+        return is_bare
+    return not said.row.endswith((*_OF_A_VALUE, *_WEAK))
+
+
+def told_state(message: str) -> Kind | None:
+    """Return the kind of state, right or limit that a text speaks of; None where it speaks of something else."""
+    kind = complaint(read(message))
+    return kind if kind in OF_STATE else None
+
+
+# Words around a value
+
+
+_SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"`\[(]?$")
+"""Before a value that only says where something is looked for."""
+_IDENTIFYING: Final = re.compile(
+    r"(?i)\b(?:with|has|have|having|whose|by) (?:an? |the |this |that |given )?"
+    r"(?:id|uuid|guid|key|name|identifier|slug|code)(?: (?:of|is))? ['\"`\[(]?$"
+)
+"""Before the value of an identifier, whatever else stands there: "No shelf exists with the id of 5"."""
+
+
+def surrounds(before: str) -> bool:
+    """Whether the words before a value only say where something is looked for."""
+    return _SURROUNDINGS.search(before) is not None and _IDENTIFYING.search(before) is None
+
+
+def has_word(text: str, value: str) -> bool:
+    """Whether a text has a value that is not empty as a word of its own."""
+    return bool(value) and re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\w)", text) is not None

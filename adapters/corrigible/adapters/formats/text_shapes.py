@@ -5,6 +5,7 @@
 | Fastify | `body/items/0/n must be integer, body/name must be string` |
 | Spring | `Required request parameter 'q' for method parameter type String is not present` |
 | zod's prettifyError | `✖ Invalid input: expected number, received string\n  → at items[0].n` |
+| GitHub | `For 'properties/labels', "bug" is not an array.` |
 | voluptuous | `required key not provided @ data['address']['city']` |
 | superstruct | `At path: items.0.n -- Expected a number, but received: "a"` |
 | everit, Bedrock | `#/tool/schema: extraneous key [definitions] is not permitted` |
@@ -106,6 +107,10 @@ SHAPES: Final = (
             r"^(?P<text>[^\n]{1,1000}?) @ data"
             r"(?P<place>(?:\[(?:'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"|\d{1,6})\])+)$"
         ),
+    ),
+    TextShape(
+        mark="For 'properties/",
+        pattern=re.compile(r"^For 'properties/(?P<place>[\w/.-]{1,200})', (?P<text>[^\n]{1,400})$", re.MULTILINE),
     ),
     TextShape(
         mark="At path: ",
@@ -316,7 +321,7 @@ def told_in(message: str, request: Request) -> list[Told]:
             found = [one for one in pieces if one is not None]
             found = found if len(found) == len(pieces) else []
         told = [_told(shape, one, text, request) for one in found]
-        if told and (shape.between is None or all(one.keyword for one in told)):
+        if told:
             return told
     return []
 
@@ -331,57 +336,5 @@ def _told(shape: TextShape, found: re.Match[str], text: str, request: Request) -
         if (more := pattern.search(sentence)) is not None:
             name = next((one for one in more.groups() if one), "")
             return Told(told + to_pointer([name] if name else []), sentence, keyword)
-    keyword = shape.keyword or keyword_of_sentence(sentence)
-    return Told(member_pointer(told, sentence, keyword, request), sentence, keyword, groups.get("rule") or "")
-
-
-_AJV: Final[Mapping[tuple[str, ...], str]] = {
-    ("must have required property",): "required",
-    ("must NOT have additional properties",): "additionalProperties",
-    ("must be equal to one of the allowed values",): "enum",
-    ("must be equal to constant",): "const",
-    ("must match pattern",): "pattern",
-    ("must match format",): "format",
-    ("must be >= ",): "minimum",
-    ("must be <= ",): "maximum",
-    ("must be > ",): "exclusiveMinimum",
-    ("must be < ",): "exclusiveMaximum",
-    ("must be multiple of",): "multipleOf",
-    ("must NOT have fewer than", " char"): "minLength",
-    ("must NOT have more than", " char"): "maxLength",
-    ("must NOT have fewer than", " items"): "minItems",
-    ("must NOT have more than", " items"): "maxItems",
-    ("must NOT have duplicate items",): "uniqueItems",
-    ("must match a schema in anyOf",): "anyOf",
-    ("must match exactly one schema in oneOf",): "oneOf",
-    **{(f"must be {name}",): "type" for name in ("string", "number", "integer", "boolean", "object", "array", "null")},
-}
-"""What the sentences of Ajv have in them, by keyword."""
-
-
-def keyword_of_sentence(message: str) -> str:
-    """Return the keyword whose message of Ajv's this is, empty where it is none."""
-    if message == "is read-only":
-        return "readOnly"
-    text = message[:_READ]
-    return next((keyword for parts, keyword in _AJV.items() if all(part in text for part in parts)), "")
-
-
-_LISTED: Final = re.compile(
-    r"^(?P<heading>[^\n]{1,300}):[ \t]*\n+(?P<lines>(?:[ \t]*[-*•][ \t]+[^\n]{1,400}(?:\n|$))+)"
-)
-_LINE: Final = re.compile(r"[-*•][ \t]+(?P<name>[A-Za-z_$][\w$.\[\]-]{0,119}): (?P<complaint>\S[^\n]{0,399})")
-_MOST_WORDS: Final = 3
-"""Of a heading that may be the name of a member."""
-
-
-_WORD: Final = r"[\w$@-]{1,60}"
-_STEP: Final = rf"(?:\.{_WORD}|\[(?:{_WORD}|'{_WORD}'|\"{_WORD}\")\])"
-_PATH: Final = rf"(?<![\w/:.@])(?P<path>(?:#?(?:/{_WORD}){{1,10}})|{_WORD}{_STEP}{{1,10}})"
-_KIND: Final = r"(?:field|property|parameter|attribute|member|argument|key|path|location|element|value|input)"
-_BEFORE: Final = re.compile(
-    rf"^(?:[A-Za-z ]{{1,40}}[:-]\s?)?(?:the )?(?:{_KIND} )?(?P<mark>['\"`]?){_PATH}(?P=mark)(?: {_KIND})?"
-    r"(?:(?: (?:was|is) (?:rejected|refused))?\s?[:.-]\s{1,3}(?=\S)"
-    r"|(?= (?:must|should|has|is|can|may|needs|does|was)\b))",
-    re.IGNORECASE,
-)
+    told = member_pointer(told, sentence, shape.keyword, request)
+    return Told(told, sentence, shape.keyword, groups.get("rule") or "")

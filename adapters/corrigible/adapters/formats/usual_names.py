@@ -16,19 +16,7 @@ from corrigible.rules.pointer import MISSING, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.schema.exchange import Json, Request
 
-from .error_shapes import (
-    ABOUT_THE_ANSWER,
-    CODES,
-    DETERMINERS,
-    LISTS,
-    MAPS,
-    NO_ERRORS,
-    OF_ERRORS,
-    PLACES,
-    TEXTS,
-    WHOLE,
-    WITHOUT_SUBJECT,
-)
+from . import error_shapes as shapes
 from .members import Members, fold
 from .pointers import is_name, part_of, pointer, read_place
 
@@ -36,7 +24,17 @@ _LONGEST_TOLD: Final = 500
 _MOST_MEMBERS: Final = 40
 """Of one object: the object of an error has a few, a thing has many."""
 _KNOWN: Final = frozenset(
-    {*TEXTS, *CODES, *(one.member for one in PLACES), *LISTS, *MAPS, *NO_ERRORS, *ABOUT_THE_ANSWER, *WHOLE, *OF_ERRORS}
+    {
+        *shapes.TEXTS,
+        *shapes.CODES,
+        *(one.member for one in shapes.PLACES),
+        *shapes.LISTS,
+        *shapes.MAPS,
+        *shapes.NO_ERRORS,
+        *shapes.ABOUT_THE_ANSWER,
+        *shapes.WHOLE,
+        *shapes.OF_ERRORS,
+    }
 )
 
 
@@ -46,9 +44,9 @@ def with_usual_names(members: Members, request: Request, sent: Collection[str]) 
     if not strange or len(members) > _MOST_MEMBERS:
         return members
     usual = {fold(name): value for name, value in members.items()}
-    if "message" in usual or any(isinstance(usual.get(name), str) for name in TEXTS):
+    if "message" in usual or any(isinstance(usual.get(name), str) for name in shapes.TEXTS):
         return members
-    if not OF_ERRORS.isdisjoint(usual):
+    if not shapes.OF_ERRORS.isdisjoint(usual):
         return members
     spend()
     is_map = all(_may_be_told(one) and not _is_place(one, request) for one in members.values())
@@ -76,8 +74,8 @@ def _is_of_itself(name: str, value: Json) -> bool:
     if not isinstance(value, str) or not _is_sentence(value):
         return False
     told = value.strip()[:_LONGEST_TOLD].lower()
-    begins = next((one for one in map(_stripped, told.split()) if one not in DETERMINERS), "")
-    if begins in WITHOUT_SUBJECT:
+    begins = next((one for one in map(_stripped, told.split()) if one not in shapes.DETERMINERS), "")
+    if begins in shapes.WITHOUT_SUBJECT:
         return False
     return name.lower() not in told and set(words(name)).isdisjoint(words(told))
 

@@ -28,6 +28,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
+from rapidfuzz.distance import LCSseq
 
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.schema.exchange import Json
@@ -383,12 +384,7 @@ def _averages(counts: Sequence[tuple[int, int, int]]) -> Averages:
 
 def common_length(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
     """Return the length of the longest common subsequence."""
-    row = [0] * (len(other) + 1)
-    for here in one:
-        above, row = row, [0]
-        for at, there in enumerate(other):
-            row.append(above[at] + 1 if here == there else max(above[at + 1], row[at]))
-    return row[-1]
+    return LCSseq.similarity(one, other)
 
 
 Call = tuple[str, str]

@@ -18,7 +18,7 @@ from corrigible.rules.pointer import segments
 from .likeness import VARIABLE, Profile, Rarity
 from .mapping import Constant, Equivalence, FieldMapping, OperationMapping, OperationName, ValueMapping
 from .operation import CanonicalOperation, Field, name_words, stem, text_words
-from .places import may_carry, target_problem
+from .rewriting import may_carry, target_problem
 
 ITEM = "*"
 

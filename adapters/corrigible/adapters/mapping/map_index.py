@@ -20,7 +20,7 @@ from corrigible.schema.document import header_problem, is_path, scalar_text
 
 from .conversion import CONVERSIONS
 from .mapping import Equivalence, FieldMapping, MapFile, OperationMapping
-from .places import VARIABLE, target_problem
+from .rewriting import VARIABLE, target_problem
 
 _MOST_ALTERNATIVES: Final = 8
 """Of one operation; those of the best score."""

@@ -223,7 +223,7 @@ class SqliteIndex:
         )
 
     def _by_words(self, text: str, limit: int, api: str) -> list[tuple[int, float]]:
-        counts = {word: self._count_of(word) for word in dict.fromkeys(text_words(text)) if _is_plain(word)}
+        counts = {word: self._count_of(word) for word in dict.fromkeys(text_words(text)) if word.isalnum()}
         rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))
         rarest = rarest[:_MOST_WORDS]
         if not rarest:
@@ -366,10 +366,6 @@ def _bm25(columns: Sequence[str], worth: Mapping[str, float]) -> float:
         share = sum(text.count(sought) * weight for text, weight in zip(padded, weights, strict=True))
         score += value * share * (_SATURATION + 1) / (_SATURATION + share)
     return score
-
-
-def _is_plain(word: str) -> bool:
-    return word.isalnum()
 
 
 def _document(operation: CanonicalOperation) -> bytes:

@@ -8,8 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from corrigible.adapters.operation import Operations
-from corrigible.adapters.vocabulary import ANY, DEEPEST, MOST, NOTHING, Path, Vocabulary
+from corrigible.adapters.operation import ANY, DEEPEST, MOST, NOTHING, Operations, Path, Vocabulary
 from corrigible.rules.schema_repair.body import text_schema
 from corrigible.rules.schema_repair.json_schema import Schema, choices, parts
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation

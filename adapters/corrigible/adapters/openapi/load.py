@@ -14,7 +14,6 @@ from corrigible.adapters.cache import cache_folder
 from corrigible.rules.errors import AuthoringError, Place
 
 from .compiled_file import FORMAT, CompiledFile, NotCompiled, run_child
-from .compiler import compile_description
 from .description import Description
 from .source_files import digest
 
@@ -77,6 +76,8 @@ def _compiled_into(file: Path, own: Path, path: Path, content: str, *, check: bo
 
 def _compile_to(out: Path, path: Path, *, check: bool) -> None:
     if not sys.executable or not (check or path.stat().st_size > _SMALL):
+        from .compiler import compile_description  # most starts find what was compiled before
+
         out.write_bytes(compile_description(path))
         return
     command = [sys.executable, "-m", "corrigible.adapters.openapi.generate", "--as-is"]

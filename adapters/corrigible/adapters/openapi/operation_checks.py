@@ -164,10 +164,6 @@ def _bracketed(head: str, inside: Mapping[str, Json], left: dict[str, Json], sch
     return Sent(read(out, [schema], root), names, head="" if array else head)
 
 
-def _is_absent(value: Json, path: Path) -> bool:
-    return resolve(value, to_pointer(path)) is MISSING
-
-
 def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path) -> Spot:
     """Return the place in the request document of a place inside the declared parameters."""
     if not path:
@@ -181,7 +177,7 @@ def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path
         inside = to_pointer(rest)
         return Spot(f"/query/{escape(parameter.names[''])}{inside}", resolve(parameter.value, inside))
     wire_name = parameter.head + "".join(f"[{part}]" for part in rest)
-    if parameter.head and rest and _is_absent(parameter.value, rest) and wire_name not in query:
+    if parameter.head and rest and (resolve(parameter.value, to_pointer(rest)) is MISSING) and wire_name not in query:
         return Spot(f"/query/{escape(wire_name)}", MISSING)
     while True:
         place = to_pointer(rest)

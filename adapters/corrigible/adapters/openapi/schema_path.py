@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from corrigible.rules.budget import spend
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, TOLD, Schema, kind_of, member, parts
-from corrigible.rules.schema_repair.values import LOCAL, MEANT, SHAPED
+from corrigible.rules.schema_repair.values import LOCAL, SHAPED
 from corrigible.schema.exchange import Json
 
 _COPIED: Final = (
     *("type", "enum", "const", "format", "pattern", "default", "readOnly", "uniqueItems", "required", SHAPED, TOLD),
-    *(MEANT, LOCAL),
+    LOCAL,
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
 )

@@ -6,8 +6,6 @@ What its prose and its examples tell of a value becomes annotations:
 
 | prose                                      | what is told                                   |
 |--------------------------------------------|------------------------------------------------|
-| `1 for ascending, -1 for descending`       | which word each number of a closed list means  |
-| `none (0), read (1)`                       | the same                                       |
 | `When, in the site's timezone`             | that a time has no offset                      |
 | "RS256", `ES256`; examples                 | how values of a text without a list look       |
 """
@@ -15,13 +13,13 @@ What its prose and its examples tell of a value becomes annotations:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from corrigible.rules.schema_repair.first_violation import is_fully_checked
-from corrigible.rules.schema_repair.json_schema import TOLD, Schema, choices
-from corrigible.rules.schema_repair.values import LOCAL, MEANT, SHAPED
+from corrigible.rules.schema_repair.json_schema import TOLD, Schema
+from corrigible.rules.schema_repair.values import LOCAL, SHAPED
 from corrigible.schema.exchange import Json
 
 from .source_files import SourceFiles
@@ -171,7 +169,7 @@ class Schemas:
 
     def _or_null(self, out: dict[str, Json]) -> dict[str, Json]:
         """Allow null beside what a schema without a type of its own allows."""
-        asserting = [key for key in out if key not in ("default", "readOnly", SHAPED, TOLD, MEANT, LOCAL)]
+        asserting = [key for key in out if key not in ("default", "readOnly", SHAPED, TOLD, LOCAL)]
         if not asserting:
             return out
         for key in ("oneOf", "anyOf"):
@@ -277,13 +275,6 @@ _SHAPE: Final = re.compile(r"[:/@*]")
 _TOLD: Final = re.compile(r"""(?<!\w)(?:"([^\s"]{2,64})"|`([^\s`]{2,64})`|'([^\s']{2,64})'|“([^\s”]{2,64})”)(?!\w)""")
 """A word between quotes."""
 _MOST_TOLD: Final = 32
-_NUMBER_FIRST: Final = re.compile(
-    r"(?<![\w.-])(?P<number>-?\d{1,6})['\"`]?\s{0,2}(?:for|=|means|is|:|->|-|\u2013)\s{0,2}['\"`]?(?P<word>[A-Za-z][\w-]{1,30})"
-)
-_WORD_FIRST: Final = re.compile(
-    r"(?<![\w-])(?P<word>[A-Za-z][\w-]{1,30})['\"`]?\s{0,2}(?:=|:|->|\()\s{0,2}['\"`]?(?P<number>-?\d{1,6})(?![\w.])"
-)
-_MOST: Final = 32
 _LOCAL: Final = re.compile(
     r"(?i)\blocal (?:date|time|date[- ]?time|time ?zone)\b|\bwall[- ]clock\b|\bzone-?less\b"
     r"|\bin the (?:\w{1,30} ){0,2}(?:\w{1,30}(?:'|\u2019)s|site|account|project|server|user|store|shop|tenant"
@@ -315,28 +306,7 @@ _LONGEST_TOLD: Final = 64
 
 def told_in_prose(prose: Json, schema: Schema) -> dict[str, Json]:
     """Return the annotations of a schema that its description gives."""
-    if not isinstance(prose, str):
-        return {}
-    text = prose[:_READ]
-    if (meant := _meanings(text, schema)) is not None:
-        return {MEANT: meant}
-    if told_local(text, schema):
-        return {LOCAL: True}
-    return {}
-
-
-def _meanings(text: str, schema: Schema) -> dict[str, Json] | None:
-    """Return the words for the numbers of a closed list, if the text has one for each."""
-    numbers = [one for one in choices(schema) if isinstance(one, int) and not isinstance(one, bool)]
-    if not 1 < len(numbers) <= _MOST or len(numbers) != len(choices(schema)):
-        return None
-    told = [_pairs(pattern.finditer(text)) for pattern in (_NUMBER_FIRST, _WORD_FIRST)]
-    whole = [one for one in told if sorted(one.values()) == sorted(numbers)]
-    return dict(whole[0]) if len(whole) == 1 else None
-
-
-def _pairs(matches: Iterable[re.Match[str]]) -> dict[str, int]:
-    return {match["word"]: int(match["number"]) for match in matches}
+    return {LOCAL: True} if isinstance(prose, str) and told_local(prose, schema) else {}
 
 
 _READ_OF_TIMES: Final = 400

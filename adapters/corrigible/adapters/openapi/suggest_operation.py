@@ -23,7 +23,7 @@ from corrigible.adapters.operation import Node, Operations
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, nearest
-from corrigible.rules.safety.other_word import may_be_other_word
+from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.rules.schema_repair.json_schema import literal_pattern
 from corrigible.rules.schema_repair.route import ELSEWHERE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation

@@ -19,7 +19,7 @@ from google.protobuf import descriptor_pool, json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 
 from corrigible.rules.schema_repair.json_schema import literal_pattern
-from corrigible.rules.schema_repair.repair import AS_TEXT, IS_LIST
+from corrigible.rules.schema_repair.repair import AS_TEXT
 from corrigible.rules.schema_repair.values import PREFIX
 from corrigible.schema.exchange import Json
 
@@ -236,7 +236,7 @@ def field_schema(field: Any, rules: Rules) -> Schema:
         schema = {"type": "array", "items": value_schema(field, limits.get("items", {}))} | _sized(
             limits, "Items", "Items"
         )
-        return schema | ({"uniqueItems": True, IS_LIST: True} if limits.get("unique") is True else {})
+        return schema | ({"uniqueItems": True} if limits.get("unique") is True else {})
     return value_schema(field, rules)
 
 

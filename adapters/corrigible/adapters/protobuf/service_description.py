@@ -17,9 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from corrigible.adapters.operation import Operations
-from corrigible.adapters.vocabulary import ANY, DEEPEST, NOTHING, Path, Vocabulary
-from corrigible.adapters.vocabulary import MOST as MOST_PLACES
+from corrigible.adapters.operation import ANY, DEEPEST, NOTHING, Operations, Path, Vocabulary
+from corrigible.adapters.operation import MOST as MOST_PLACES
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import word_set, words

@@ -329,8 +329,6 @@ def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
             yield "the last segment is there"
         if is_last and _is_only_read(refusal.exchange):
             yield "nothing else was sent to what is not there"
-    elif place.part == "method" and refusal.exchange.status == _METHOD_NOT_ALLOWED:
-        yield "the status is about the method"
     if facts.only is place:
         yield "all that was sent"
 
@@ -348,14 +346,14 @@ def _of_missed(place: Place, request: Request) -> Iterator[str]:
             yield "missed in an element"
 
 
-_METHOD_NOT_ALLOWED: Final = 405
-
-
 def _is_only_read(exchange: Exchange) -> bool:
-    """Whether a status says that nothing is there (RFC 9110, section 15.5.5), of a request that has but its path."""
+    """Whether a status says that nothing is there (RFC 9110, section 15.5.5), of a request that has but its path.
+
+    A path of one segment names a collection, and no element of one.
+    """
     request = exchange.request
     is_bare = request.body is None and not request.query and request.method in (*READS, "DELETE")
-    return is_bare and exchange.status in (404, 410)
+    return is_bare and exchange.status in (404, 410) and request.path.strip("/").count("/") > 0
 
 
 _HEADERS: Final = frozenset({"content-type", "accept", "authorization", "if-match"})

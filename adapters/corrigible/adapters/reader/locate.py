@@ -15,7 +15,7 @@ from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.pointers import part_of
 from corrigible.adapters.formats.sent_places import PARTS
 from corrigible.adapters.formats.statement import code_said, is_down, is_fault, is_of_route, is_of_state, names_no_cause
-from corrigible.adapters.vocabulary import NOTHING
+from corrigible.adapters.operation import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_same, is_slip, letters
@@ -80,6 +80,10 @@ class Locator:
         request = self._exchange.request
         may_lack = not self._is_described and self._exchange.status in _LACKING
         told = [*told_pointers(error, request), *(missed_pointers(error, request) if may_lack else ())]
+        if self._declares_members:
+            told = told[:1]  # a name that a sentence misses, and nothing declares, is of no object that is described
+        if not self._is_described and _is_of_value(error):
+            told = []  # what was not sent has no wrong value
         places = with_told(self._places, told, request)
         if taken:
             tokens = tokens_of(error.message)
@@ -142,6 +146,15 @@ def _is_told_again(place: Place, error: Violation, tokens: Tokens) -> bool:
     return place.pointer == error.pointer or place.part == "path" or tokens.mention(place.name) is not None
 
 
+def _says_lack(error: Violation) -> bool:
+    return error.constraint == "required" or bool(read(error.message).of(Kind.MISSING))
+
+
+def _is_of_value(error: Violation) -> bool:
+    """Whether all that a text says is that a value is wrong."""
+    return {one.kind for one in read(error.message).said} == {Kind.VALUE} and not _says_lack(error)
+
+
 def told_pointers(error: Violation, request: Request) -> list[str]:
     """Return the pointers that a format tells of an error, or that its sentences give."""
     if request.protocol is Protocol.GRPC:
@@ -157,7 +170,7 @@ def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
     What people call a member is not always its name: `Role` that begins a sentence, `chart id`, `the version number`.
     """
     reading = read(error.message)
-    if request.protocol is not Protocol.HTTP or not (error.constraint == "required" or reading.of(Kind.MISSING)):
+    if request.protocol is not Protocol.HTTP or not _says_lack(error):
         return
     tokens = tokens_of(error.message)
     said = [path[-1] for path in paths_said(reading, Kind.MISSING)]
@@ -395,7 +408,6 @@ _TELLING: Final = frozenset(
         "is the field that is missing, absent",
         "the last segment is there",
         "nothing else was sent to what is not there",
-        "the status is about the method",
     }
 )
 _QUOTED_ALONE: Final = frozenset({"value in quotes", "value alone"})

@@ -6,9 +6,10 @@ Knows: a request, what its operation declares. Does not know: texts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
-from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
+from corrigible.adapters.operation import ANY, Path, Vocabulary
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_plural, is_same
 from corrigible.schema.exchange import Json, Protocol, Request
@@ -102,7 +103,7 @@ def _all(request: Request, vocabulary: Vocabulary, variables: Mapping[str, str])
     yield from (one for one in _sent("body", request.body) if one.depth != 1 or one.name not in request.files)
     yield Place("/body", "body", "", MISSING if request.body is None else request.body)
     yield from _sent("query", dict(request.query))
-    for name, value in request.headers.items():
+    for name, value in islice(request.headers.items(), MOST):
         if name not in _UNSAID:
             yield Place(to_pointer(("headers", name)), "headers", name, value, 1)
     yield from _absent(request, vocabulary)

@@ -47,3 +47,11 @@ async def respond(
     ]
     await send({"type": "http.response.start", "status": status, "headers": all_headers})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})
+
+
+def field(location: Sequence[int | str]) -> str:
+    """Write a place in the body as the API does: `lines[2].quantity`."""
+    text = ""
+    for step in location:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return text.removeprefix(".")

@@ -1,4 +1,4 @@
-"""Start a server on 127.0.0.1, wait until it listens, and stop it with everything it started."""
+"""Start a server on 127.0.0.1, wait until it listens, and stop it with everything it started. Run installers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import random
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import IO
+from typing import IO, Final
 
-from .error import SandboxError, last_lines
+from corrigible.rules.errors import CorrigibleError
 
 HOST = "127.0.0.1"
 _TAIL = 16384
@@ -85,9 +85,7 @@ class Running:
     def __enter__(self) -> Running:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def wait_until_listening(self, seconds: float, is_ready: Callable[[int], bool] | None = None) -> None:
@@ -164,3 +162,64 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+class SandboxError(CorrigibleError):
+    """A sandbox could not be installed or started; the message tells the user what to do."""
+
+
+def last_lines(text: str, count: int = 12) -> str:
+    """Return the end of a tool's output, indented, as it is shown under an error."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    return "\n".join(f"    {line}" for line in lines[-count:]) or "    (it printed nothing)"
+
+
+def run_tool(command: Sequence[str], purpose: str, *, folder: Path | None = None) -> None:
+    """Run a command; raise with the last lines it printed when it fails."""
+    completed = subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if completed.returncode != 0:
+        raise SandboxError(f"{purpose} failed with exit status {completed.returncode}:\n{last_lines(completed.stdout)}")
+
+
+_GRACE: Final = 3.0
+"""Seconds to end in, before force."""
+
+
+class Children:
+    """The processes of one sandbox."""
+
+    def __init__(self) -> None:
+        self.running: list[subprocess.Popen[bytes]] = []
+
+    def start(self, arguments: Sequence[str], log: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+        errors = subprocess.STDOUT if log is not None else None
+        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=errors)
+        self.running.append(process)
+        return process
+
+
+@contextmanager
+def children() -> Iterator[Children]:
+    """End the processes that are started within, also on SIGTERM."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+    children = Children()
+    try:
+        yield children
+    finally:
+        for process in children.running:
+            process.terminate()
+        for process in children.running:
+            try:
+                process.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()

@@ -1,11 +1,35 @@
 """The audited subjects: the known fixes, and the texts that must not contain them.
 
 Knows: the shape of feedback, of answers, and of `corrigible pack render`. Does not know: how anything is searched.
+
+Task files: the texts that an agent gets before it starts, and the answers that the author knows.
+
+A file is YAML or JSON: `{tasks: [...]}` or a list. Of a task, and of the file as a whole, this is read:
+
+  prompt, about, description, goal, instructions, hints,
+  success, success_criteria, success_criterion   what an agent sees: texts, or lists and maps of them
+  name, title    so is the name, where one of those is there; `shown: [members]` says otherwise
+  request        what the agent sends, or is given to send: nothing that it holds is an answer
+  domain         of the whole file: its tasks are `conformance lift`'s, and this is its pack's name. An agent sees
+                 `about` and `prompt`, never `success`; `facts` are what a prompt states since no answer could tell it
+  final, fixes, names    answers: the last request, values, texts that only the feedback may name
+  paraphrases    other words that give an answer away
+  pack, api      whose fixes to look for; default: those of the pack with the domain's or folder's name, else of all;
+                 of a domain without a pack there are none but its `paraphrases`
+
+`{name}` in a value stands for something that is only known when a task runs, and is not searched for.
+
+Recorded exchanges: the fixes of a request's feedback must not occur in responses of other modes to that request.
+
+Formats: HAR 1.2, and our own JSON: `{request: {method, path, headers, body}, response: {status, headers, body}}`, one
+of them, a list, or one on each line. `fix`, a request that was seen to succeed, counts as an answer too.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -14,15 +38,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
 
 import jsonpointer
+import yaml
 
-from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.outcome import UsageError, usable
+from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.transport.process import completed
+from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
 
 from .text import Text
-from .value import Fix, KnownValues, Scalar, distinct, plain, scalars
+from .value import Fix, KnownValues, Scalar, as_number, distinct, plain, scalars
 
 _ENDS = frozenset({"ESCALATE", "NO_RECOVERY_AVAILABLE"})
 """Actions whose parameters describe the problem and not the next request."""
@@ -378,3 +407,213 @@ def digest(path: Path) -> str:
         if file.is_file() and "__pycache__" not in file.parts:
             total.update(f"{file.relative_to(path).as_posix()}\0".encode() + sha256(file.read_bytes()).digest())
     return total.hexdigest()
+
+
+TOLD: Final = (
+    *("prompt", "about", "description", "goal", "instructions", "hints"),
+    *("success", "success_criteria", "success_criterion"),
+)
+NAMES: Final = ("name", "title")
+_LIFT: Final = ("about", "prompt")
+_SAVED = re.compile(r"\{[\w.]+\}")
+
+
+def task_file(path: Path, packs: Sequence[AuditSubject]) -> AuditSubject:
+    """Read a file of tasks. Raises UsageError where it is none."""
+    try:
+        document = load_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
+    except yaml.YAMLError as problem:
+        raise UsageError(f"{path}: no YAML: {problem}") from None
+    file_members = document if isinstance(document, Mapping) else {}
+    tasks = file_members.get("tasks") if isinstance(document, Mapping) else document
+    if not isinstance(tasks, list) or not all(isinstance(task, Mapping) for task in tasks):
+        raise UsageError(f"{path}: no tasks: expected a list of maps, or one under `tasks`")
+    subject = AuditSubject("tasks", f"{path.absolute().parent.name}/{path.name}", digest(path))
+    pool = _pool(file_members, path, packs)
+    visible = 0
+    for number, task in enumerate(tasks):
+        name = str(task.get("id") or task.get("name") or number)
+        known_values = KnownValues(
+            task.get("request"), file_members.get("headers"), task.get("facts") if "domain" in file_members else None
+        )
+        texts = tuple(_texts_of_task(file_members, task, f"{subject.name} {name}", known_values))
+        visible += bool(texts)
+        own_fixes = (
+            *_answers(file_members, subject.name, KnownValues()),
+            *_answers(task, f"{subject.name} {name}", known_values),
+        )
+        # Of numbers that some case of a pack needed only those that its rules and tables hold are answers elsewhere.
+        subject.scopes.append(SearchScope(texts, distinct([*own_fixes, *pool])))
+    subject.facts = {"tasks": len(tasks), "with a text that an agent sees": visible}
+    return subject
+
+
+def _pool(whole: Mapping[str, Json], path: Path, packs: Sequence[AuditSubject]) -> tuple[Fix, ...]:
+    api = str(whole.get("pack") or whole.get("api") or whole.get("domain") or path.absolute().parent.name)
+    candidates = [pack for pack in packs if pack.name.partition(" ")[0] == api]
+    if not candidates and "domain" not in whole:  # of a domain without a pack nothing is known but its paraphrases
+        candidates = list(packs)
+    return tuple(
+        fix
+        for pack in candidates
+        for fix in pack.pool
+        if fix.source not in ("feedback", "ratio") or as_number(fix.value) is None
+    )
+
+
+def _texts_of_task(
+    whole: Mapping[str, Json], task: Mapping[str, Json], place: str, known_values: KnownValues
+) -> Iterator[Text]:
+    members = task.get("shown") or whole.get("shown") or (list(_LIFT) if "domain" in whole else None)
+    visible = tuple(map(str, members)) if isinstance(members, list) else TOLD
+    if not isinstance(members, list) and any(member in task for member in TOLD):
+        visible = (*NAMES, *TOLD)
+    for source in (whole, task):
+        for member in visible:
+            if source is whole and (member in NAMES or member == "description"):
+                continue  # of the file, for its readers
+            for pointer, value in leaves(source.get(member)):
+                yield Text(str(value), _channel(member), "ours", f"{place} /{member}{pointer}", "", known_values)
+
+
+def _channel(member: str) -> str:
+    return "success criteria" if member.startswith("success") else "prompt"
+
+
+def _answers(task: Mapping[str, Json], place: str, known_values: KnownValues) -> Iterator[Fix]:
+    for member in ("final", "fixes", "names"):
+        for name, value in scalars(task.get(member), "" if member != "final" else member):
+            plain = _SAVED.sub("", str(value)).strip()
+            if plain and plain == str(value) and value not in known_values:
+                yield Fix(value, "task", place, name, frozenset({name.lower().removesuffix("s")}))
+    for _, phrase in scalars(task.get("paraphrases")):
+        yield Fix(phrase, "paraphrase", place)
+
+
+_MODE = "recovery-feedback="
+
+
+@dataclass(slots=True)
+class _CapturedRequest:
+    """All responses to one request."""
+
+    request: Mapping[str, Json]
+    answers: list[tuple[str, Mapping[str, Json], Json]] = field(default_factory=list)
+    """The mode, the response as text, its JSON body."""
+    fixes: list[Fix] = field(default_factory=list)
+
+
+def capture_file(path: Path) -> AuditSubject:
+    """Read a file of recorded exchanges. Raises UsageError where it is none."""
+    with usable(path):
+        text = path.read_text(encoding="utf-8-sig")
+    requests: dict[str, _CapturedRequest] = {}
+    count = 0
+    try:
+        for request, response, fix in _exchanges(text):
+            count += 1
+            _take(requests, request, response, fix, path.name)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise UsageError(f"{path}: no HAR and no captures: {type(problem).__name__}: {problem}") from None
+    subject = AuditSubject("captures", path.name, digest(path), facts={"exchanges": count, "requests": len(requests)})
+    for captured in requests.values():
+        subject.scopes.append(SearchScope(tuple(_texts(captured, path.name)), distinct(captured.fixes)))
+    return subject
+
+
+def _exchanges(text: str) -> Iterator[tuple[Mapping[str, Json], Mapping[str, Json], Json]]:
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = [json.loads(line) for line in text.splitlines() if line.strip()]
+    if isinstance(document, Mapping) and "log" in document:
+        for entry in document["log"]["entries"]:
+            yield _har_request(entry["request"]), _har_response(entry["response"]), None
+        return
+    for item in document if isinstance(document, list) else [document]:
+        yield item["request"], item["response"], item.get("fix")
+
+
+def _har_request(entry: Mapping[str, Json]) -> dict[str, Json]:
+    parts = urlsplit(entry["url"])
+    body = (entry.get("postData") or {}).get("text") or ""
+    return {
+        "method": entry["method"],
+        "path": parts.path or "/",
+        "query": dict(parse_qsl(parts.query)),
+        "headers": {header["name"]: header["value"] for header in entry.get("headers") or ()},
+        "body": parsed(body) if parsed(body) is not None else dict(parse_qsl(body)) or body or None,
+    }
+
+
+def _har_response(entry: Mapping[str, Json]) -> dict[str, Json]:
+    content = entry.get("content") or {}
+    text = content.get("text") or ""
+    if content.get("encoding") == "base64":
+        text = base64.b64decode(text).decode("utf-8", "replace")
+    headers = {header["name"]: header["value"] for header in entry.get("headers") or ()}
+    return {"status": entry["status"], "headers": headers, "body": text}
+
+
+def _take(
+    requests: dict[str, _CapturedRequest],
+    request: Mapping[str, Json],
+    response: Mapping[str, Json],
+    fix: Json,
+    place: str,
+) -> None:
+    body = response.get("body")
+    if body is None and "grpc_message" in response:
+        body = {"message": response["grpc_message"], "details": response.get("details_decoded") or []}
+    text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+    document = parsed(text)
+    sent = {name: request.get(name) for name in ("method", "path", "query", "body", "message")}
+    captured = requests.setdefault(json.dumps(sent, sort_keys=True), _CapturedRequest(sent))
+    feedback = find(document) if isinstance(document, Mapping) else None
+    if isinstance(feedback, Mapping):
+        known_values = KnownValues(sent)
+        captured.fixes += [fix for fix in fixes_of(feedback, sent, "capture", place) if fix.value not in known_values]
+    for fixed in fix if isinstance(fix, list) else [fix]:
+        if isinstance(fixed, Mapping):
+            fixed = fixed.get("request") or fixed
+            captured.fixes += _differences(
+                sent, {name: fixed.get(name) for name in ("path", "query", "body", "message")}, place
+            )
+    headers = [[name, value] for name, value in _pairs(response.get("headers"))]
+    mode = _mode(_pairs(request.get("headers")), headers, document, has_feedback=feedback is not None)
+    if mode != "reflective":
+        captured.answers.append((mode, {"headers": headers, "body": text}, document))
+
+
+def _pairs(headers: Json) -> list[tuple[str, str]]:
+    if isinstance(headers, Mapping):
+        return [(str(name), str(value)) for name, value in headers.items()]
+    return [(str(name), str(value)) for name, value in headers or ()]
+
+
+def _mode(
+    request_headers: list[tuple[str, str]], response_headers: list[list[str]], document: Json, *, has_feedback: bool
+) -> str:
+    for name, value in [*response_headers, *request_headers]:
+        if name.lower() in ("preference-applied", "prefer") and _MODE in value:
+            return value.partition(_MODE)[2].partition(",")[0].partition(";")[0].strip(' "')
+    if has_feedback:
+        return "reflective"
+    return "verbose" if isinstance(document, Mapping) and "validation_errors" in document else "none"
+
+
+def _differences(sent: Json, fixed: Json, place: str) -> list[Fix]:
+    known_values = KnownValues(sent)
+    return [Fix(value, "capture", place, name) for name, value in scalars(fixed) if value not in known_values]
+
+
+def _texts(captured: _CapturedRequest, where: str) -> Iterator[Text]:
+    known_values = KnownValues(captured.request)
+    for mode, response, document in captured.answers:
+        owner = "ours" if mode == "traditional" else "upstream"
+        place = f"{where} {captured.request.get('method')} {captured.request.get('path') or ''}".strip()
+        yield from answer_texts(
+            response, document, channel=mode, owner=owner, place=place, rule="", known_values=known_values
+        )

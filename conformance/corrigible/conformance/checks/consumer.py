@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from corrigible.conformance.model.outcome import CouldNotTell, UsageError
-from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.model.vector import Consumer, Group, consumer, difference
+from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.process import words
 from corrigible.conformance.transport.stdio_program import TIMEOUT, NoAnswer, StdioProgram

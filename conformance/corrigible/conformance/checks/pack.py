@@ -19,8 +19,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from corrigible.conformance.audit.audit import Audit, audit, gather
-from corrigible.conformance.audit.search import Hit
+from corrigible.conformance.audit.audit import Audit, Hit, audit, gather
 from corrigible.conformance.audit.subject import command, rendered
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable, UsageError
 from corrigible.conformance.suite.subject import Check, Subject

@@ -12,11 +12,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from corrigible.conformance.audit.audit import Audit, audit, document, gather
-from corrigible.conformance.audit.search import Hit
+from corrigible.conformance.audit.audit import Audit, Hit, audit, document, gather
 from corrigible.conformance.audit.subject import AuditSubject, command
 from corrigible.conformance.command import Subparsers, several, subcommand
-from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.outcome import usable
 
 _SHOWN = 5
 _LONG = 2000
@@ -73,10 +72,8 @@ def _certify(path: Path, text: str, *, bad: bool) -> None:
     if bad:
         print(f"no certificate: {path} is not written", file=sys.stderr)
         return
-    try:
+    with usable(path):
         path.write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise UsageError(f"{path}: {problem.strerror}") from None
     print(f"certificate: {path}", file=sys.stderr)
 
 

@@ -21,7 +21,7 @@ import yaml
 from corrigible.conformance.checks import CHECKS
 from corrigible.conformance.checks.http.generated_request import base_path, load, parsed, plan
 from corrigible.conformance.command import Subparsers, several, subcommand
-from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable, UsageError
+from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable, UsageError, usable
 from corrigible.conformance.report.terminal import one_line
 from corrigible.conformance.suite.requirement import book
 from corrigible.conformance.suite.subject import Subject
@@ -452,8 +452,5 @@ def missing(settings: Mapping[str, Json]) -> list[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as problem:
-        raise UsageError(f"{path}: {problem.strerror}") from None
+    with usable(path), path.open("x", encoding="utf-8") as file:
+        file.write(text)

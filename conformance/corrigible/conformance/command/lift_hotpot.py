@@ -15,7 +15,7 @@ from corrigible.conformance.lift.hotpot.log import Sample, Strategy
 from corrigible.conformance.lift.hotpot.player import SCRIPTS, Player, ScriptedPlayer
 from corrigible.conformance.lift.hotpot.run import Rules
 from corrigible.conformance.lift.plan import AgentPlan
-from corrigible.conformance.model.outcome import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
 
 _STRATEGIES: Final = get_args(Strategy)
 _DEFAULT_STRATEGIES: Final = ("free", "structured")
@@ -81,10 +81,8 @@ def run(args: argparse.Namespace) -> int:
             on_sample=_error_line,
         )
     text = render(done.manifest, done.samples)
-    try:
+    with usable(args.out / log.REPORT):
         (args.out / log.REPORT).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise UsageError(f"{args.out / log.REPORT}: {problem.strerror}") from None
     print(text, end="")
     whole = len(questions) * len(players) * len(strategies)
     missing = whole - sum(one.outcome != "error" for one in done.samples)

@@ -25,7 +25,7 @@ from corrigible.conformance.lift.agents.reflection import STRATEGIES
 from corrigible.conformance.lift.plan import Plan, Start, digest_of
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan, resolve_plan
 from corrigible.conformance.lift.task import TASKS, TaskError
-from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.outcome import UsageError, usable
 from corrigible.model.provider import PROVIDERS
 from corrigible.schema.exchange import Json
 
@@ -86,12 +86,10 @@ def _audited(planned: ResolvedPlan, folder: Path, out: Path) -> ResolvedPlan:
         print("\n".join(report(leak_audit)), file=sys.stderr)
         raise UsageError("an agent could have a fix without the feedback: correct the texts, or use --skip-audit")
     certificate = document(leak_audit, suite=version("corrigible"), date=datetime.now(UTC).date().isoformat())
-    try:
+    with usable(out):
         out.mkdir(parents=True, exist_ok=True)
         text = json.dumps(certificate, indent=2, ensure_ascii=False) + "\n"
         (out / CERTIFICATE).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise UsageError(f"{out}: {problem.strerror}") from None
     # By what it says, not by the day on which it was said: the same run on another day is the same run.
     return replace(planned, audit=digest_of({name: value for name, value in certificate.items() if name != "date"}))
 

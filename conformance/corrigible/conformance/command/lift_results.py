@@ -15,7 +15,7 @@ from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.hotpot import log
 from corrigible.conformance.lift.log import Episode, compare, read
 from corrigible.conformance.lift.plan import read_plan
-from corrigible.conformance.model.outcome import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
 from corrigible.schema.extra import install_line
 
 if TYPE_CHECKING:
@@ -110,10 +110,8 @@ def _primary(option: str | None) -> tuple[str, str] | None:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with usable(path):
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as problem:
-        raise UsageError(f"{path}: {problem.strerror}") from None
 
 
 INSPECT: Final = "inspect"
@@ -182,12 +180,10 @@ def _encoded(text: str) -> bytes:
 
 
 def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    try:
+    with usable(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / name).write_bytes(content)
-    except OSError as problem:
-        raise UsageError(f"{folder}: {problem.strerror}") from None
 
 
 def add_compare(subparsers: Subparsers) -> None:
@@ -277,10 +273,8 @@ def _papers(names: Sequence[str]) -> Iterator[str]:
 def _committed(folder: Path, plan: Path | None) -> list[str]:
     """Return where the report and the plan of a run are not what its log says; print what was compared."""
     computed, ran = _computed(folder)
-    try:
+    with usable(folder / REPORT, ": no report to compare with"):
         committed = (folder / REPORT).read_text("utf-8")
-    except OSError as problem:
-        raise UsageError(f"{folder / REPORT}: {problem.strerror}: no report to compare with") from None
     from corrigible.conformance.lift.reproduction import plan_differences, report_differences
 
     found = report_differences(committed, computed)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from corrigible.conformance.command import Subparsers, subcommand
 from corrigible.conformance.model.outcome import UsageError
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.transport.http1 import HttpRequest, curl

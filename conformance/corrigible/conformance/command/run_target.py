@@ -17,7 +17,7 @@ from typing import Final, cast
 from corrigible.conformance.checks.http.generated_request import load as load_description
 from corrigible.conformance.command import several
 from corrigible.conformance.model.outcome import PROFILES, ROLES, Role, UsageError, did_you_mean
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.conformance.suite.config import Config, SubjectConfig, load
 from corrigible.conformance.suite.fixture import SubjectSpec
 from corrigible.conformance.suite.record import Clause, Header, JudgedProfile

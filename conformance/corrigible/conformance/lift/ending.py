@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from corrigible.conformance.lift.log import UNOBTAINABLE
 from corrigible.conformance.lift.task import TASKS, Call, Task, TaskError, TaskFile, fill
-from corrigible.conformance.model.paths import path_pattern
-from corrigible.conformance.model.yaml_file import load_yaml
+from corrigible.conformance.model.yaml_file import load_yaml, path_pattern
 from corrigible.schema.exchange import Json, Request
 
 ENDINGS: Final = TASKS / "endings"

@@ -12,26 +12,13 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from corrigible.conformance.lift import score
 from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Ending, Response, Send, Stop, is_read
 from corrigible.conformance.lift.arms import Arm, Feedback, apply_arm
 from corrigible.conformance.lift.ending import Asked
-from corrigible.conformance.lift.environment import Environment, Normalizer, RunningEnvironment
-from corrigible.conformance.lift.http_client import Unreachable
+from corrigible.conformance.lift.environment import Environment, Normalizer, RunningEnvironment, Unreachable
 from corrigible.conformance.lift.log import UNOBTAINABLE, Episode, Reflection, Spent, Turn
 from corrigible.conformance.lift.plan import Start
-from corrigible.conformance.lift.score import (
-    PlayedCall,
-    ReadResult,
-    Verdict,
-    feedback_of,
-    follows,
-    made_by,
-    missing,
-    score_episode,
-    secrets_of,
-    unmet,
-    value_at,
-)
 from corrigible.conformance.lift.task import Kept, Read, Setup, Task, TaskFile, fill
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.model.conversation import Usage
@@ -74,7 +61,7 @@ class EpisodeState:
     """What an episode has come to so far; it is logged even if the episode fails half-way."""
 
     saved: dict[str, Json] = field(default_factory=dict)
-    played: list[PlayedCall] = field(default_factory=list)
+    played: list[score.PlayedCall] = field(default_factory=list)
     ending: Ending | None = None
     reason: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -90,7 +77,7 @@ class Ended:
     outcome: str
     trouble: str
     """Why it is an error; empty: it is none."""
-    verdict: Verdict
+    verdict: score.Verdict
     began: float
     """Unix seconds."""
     seconds: float
@@ -146,13 +133,13 @@ def _outcome(state: EpisodeState) -> str:
 
 
 def _turn(
-    call: PlayedCall,
-    before: PlayedCall | None,
+    call: score.PlayedCall,
+    before: score.PlayedCall | None,
     normalizer: Normalizer,
     job: Job,
     saved: Mapping[str, Json],
 ) -> Turn:
-    feedback = feedback_of(call.seen)
+    feedback = score.feedback_of(call.seen)
     reads = is_read(call.request, normalizer.reads)
     astray = None if reads or job.asked is None else not job.asked.includes(call.request, saved)
     return Turn(
@@ -166,7 +153,7 @@ def _turn(
         accepted=call.answer.succeeded,
         offered=len(feedback.suggestions) if feedback is not None else 0,
         applied=call.applied,
-        followed=before is not None and not call.step and follows(before, call),
+        followed=before is not None and not call.step and score.follows(before, call),
         wait=call.wait,
         note=normalizer.text(call.note),
         lost=call.lost,
@@ -179,12 +166,12 @@ def _reflected(reflections: Sequence[Reflection], normalizer: Normalizer) -> tup
     return tuple(reflection.model_copy(update={"text": normalizer.text(reflection.text)}) for reflection in reflections)
 
 
-def _call_before(played: Sequence[PlayedCall], index: int) -> PlayedCall | None:
+def _call_before(played: Sequence[score.PlayedCall], index: int) -> score.PlayedCall | None:
     return next((call for call in reversed(played[:index]) if not call.step), None)
 
 
 def _is_loop(response: Response) -> bool:
-    feedback = feedback_of(response)
+    feedback = score.feedback_of(response)
     return feedback is not None and feedback.loop is not None and feedback.loop.action not in (None, "none")
 
 
@@ -205,7 +192,7 @@ def play(job: Job, running: RunningEnvironment, state: EpisodeState | None = Non
     began, clock = time.time(), time.monotonic()
     state = state or EpisodeState()
     state.saved["tenant"] = job.tenant
-    verdict = Verdict(False, "", ())
+    verdict = score.Verdict(False, "", ())
     trouble = ""
     try:
         verdict = _played(job, running, state, clock + job.timeout)
@@ -222,7 +209,7 @@ def play(job: Job, running: RunningEnvironment, state: EpisodeState | None = Non
     return recorded(job, running.environment, state, ended)
 
 
-def _played(job: Job, running: RunningEnvironment, state: EpisodeState, until: float) -> Verdict:
+def _played(job: Job, running: RunningEnvironment, state: EpisodeState, until: float) -> score.Verdict:
     environment, task = running.environment, job.task
     prepare((*environment.begin, *task.setup), job.file, running, state.saved)
     filled = Task.model_validate(
@@ -238,34 +225,35 @@ def _played(job: Job, running: RunningEnvironment, state: EpisodeState, until: f
     before = [_look(condition, job.file, running, state.saved) for condition in filled.kept]
     if task.needs in UNOBTAINABLE and filled.success:
         looked = _end_state(filled, job.file, running, state)
-        if not missing(filled, (), looked):
+        if not score.missing(filled, (), looked):
             raise NotObserved("the task is wrong: what must not come about holds before the first call")
     _calls(job, running, filled, state, until)
     success = _end_state(filled, job.file, running, state)
     after = [_look(condition, job.file, running, state.saved) for condition in filled.kept]
     unchanged_reads = [
-        (condition, ReadResult(now, then)) for condition, now, then in zip(filled.kept, after, before, strict=True)
+        (condition, score.ReadResult(now, then))
+        for condition, now, then in zip(filled.kept, after, before, strict=True)
     ]
-    secrets = secrets_of([environment.credentials(name, state.saved) for name in environment.callers])
-    return score_episode(
+    secrets = score.secrets_of([environment.credentials(name, state.saved) for name in environment.callers])
+    return score.score_episode(
         filled, state.played, state.ending, success, unchanged_reads, secrets, environment.clocks, environment.reads
     )
 
 
 def _end_state(
     task: Task, file: TaskFile, running: RunningEnvironment, state: EpisodeState
-) -> list[tuple[Read, ReadResult]]:
+) -> list[tuple[Read, score.ReadResult]]:
     """Read the end state, one read after the other: they may name what the agent made, and what was read before."""
-    names = dict(state.saved) | made_by(task, state.played)
-    results: list[tuple[Read, ReadResult]] = []
+    names = dict(state.saved) | score.made_by(task, state.played)
+    results: list[tuple[Read, score.ReadResult]] = []
     for condition in task.success:
         read = Read.model_validate(fill(condition.model_dump(), names))
         response = _look(read, file, running, state.saved)
-        if read.alternative is not None and unmet(read, response):
+        if read.alternative is not None and score.unmet(read, response):
             other = _look(read.alternative, file, running, state.saved)
-            read, response = (read, response) if unmet(read.alternative, other) else (read.alternative, other)
-        names |= {name: value_at(response.body, pointer) for name, pointer in read.save.items()}
-        results.append((read, ReadResult(response)))
+            read, response = (read, response) if score.unmet(read.alternative, other) else (read.alternative, other)
+        names |= {name: score.value_at(response.body, pointer) for name, pointer in read.save.items()}
+        results.append((read, score.ReadResult(response)))
     return results
 
 
@@ -277,7 +265,7 @@ def prepare(calls: Sequence[Setup], file: TaskFile, running: RunningEnvironment,
         if not response.succeeded:
             raise NotObserved(f"set-up: {request.method} {request.path}: {response.status} {str(response.body)[:300]}")
         for name, pointer in setup.save.items():
-            value = value_at(response.body, pointer)
+            value = score.value_at(response.body, pointer)
             if value == "<absent>":
                 raise NotObserved(
                     f"set-up: {request.method} {request.path}: no {pointer} in {str(response.body)[:300]}"
@@ -382,7 +370,7 @@ def _make_move(
                 visible_response, job.arm, seed, job.pool, Normalizer(running.environment, {"tenant": job.tenant})
             )
         state.played.append(
-            PlayedCall(
+            score.PlayedCall(
                 sent,
                 response,
                 visible_response,
@@ -418,5 +406,5 @@ def first_feedback(job: Job, running: RunningEnvironment) -> Feedback | None:
     prepare((*running.environment.begin, *job.task.setup), job.file, running, state.saved)
     headers = credentials(replace(job, arm=Arm.PATCHES), running.environment, state.saved)
     response = running.proxy_client.send(job.task.request.request(state.saved, form=job.file.form), headers)
-    feedback = feedback_of(response)
+    feedback = score.feedback_of(response)
     return feedback.document() if feedback is not None else None

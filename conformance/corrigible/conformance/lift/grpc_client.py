@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
 from corrigible.conformance.lift.agents.protocol import Response
-from corrigible.conformance.lift.http_client import Unreachable
+from corrigible.conformance.lift.environment import Unreachable
 from corrigible.schema.convert import from_proto
 from corrigible.schema.document import scalar_text
 from corrigible.schema.error import ContractError

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.outcome import UsageError, usable
 from corrigible.schema.exchange import Json
 
 FORMAT = "corrigible-lift/1"
@@ -169,10 +169,8 @@ class Log:
 def read(path: Path) -> Log:
     """Read the log of a folder, or a file. A torn last line is dropped and said; any other is an error."""
     file = path / LOG if path.is_dir() else path
-    try:
+    with usable(file, ": no log of `conformance lift run`"):
         content = file.read_bytes()
-    except OSError as problem:
-        raise UsageError(f"{file}: {problem.strerror}: no log of `conformance lift run`") from None
     whole, _, torn = content.rpartition(b"\n")
     warnings = [f"{file}: the last line is torn and does not count: a run was killed there"] if torn else []
     manifests: list[Manifest] = []
@@ -218,11 +216,9 @@ class Store:
 @contextmanager
 def opened(folder: Path) -> Iterator[Store]:
     """Open the log of a folder for one run. Raises UsageError where another run is writing to it."""
-    try:
+    with usable(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as problem:
-        raise UsageError(f"{folder}: {problem.strerror}") from None
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -35,8 +35,7 @@ from corrigible.conformance.lift.stats.estimate import (
     newcombe,
     wilson,
 )
-from corrigible.conformance.model.paths import SUITE
-from corrigible.conformance.model.yaml_file import load_yaml
+from corrigible.conformance.model.yaml_file import SUITE, load_yaml
 
 Verdict = Literal["match", "mismatch", "not given"]
 

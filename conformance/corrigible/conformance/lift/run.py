@@ -20,9 +20,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from corrigible.conformance.lift.arms import WRONG_ON_PURPOSE, Arm, Feedback
-from corrigible.conformance.lift.environment import Environment, RunningEnvironment, start
+from corrigible.conformance.lift.environment import Environment, RunningEnvironment, Unreachable, start
 from corrigible.conformance.lift.episode import Job, NotObserved, first_feedback, play
-from corrigible.conformance.lift.http_client import Unreachable
 from corrigible.conformance.lift.log import FAITHFUL, Episode, Store
 from corrigible.conformance.lift.plan import Prices
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan, manifest

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import Final, Literal
 
@@ -65,6 +66,15 @@ Role = Literal["producer", "proxy", "consumer", "pack"]
 
 class UsageError(Exception):
     """An argument or a file makes no sense, or what is to be judged is not there. Exit status 2."""
+
+
+@contextmanager
+def usable(path: object, more: str = "") -> Iterator[None]:
+    """Raise UsageError where a file cannot be read or written within."""
+    try:
+        yield
+    except (OSError, UnicodeDecodeError) as problem:
+        raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}{more}") from None
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from corrigible.schema import NeedsInput, Next, ReaderError, Request, Terminal, apply, parse
 from corrigible.schema.exchange import Json
 
-from .paths import VECTORS
+from .yaml_file import VECTORS
 
 
 @dataclass(frozen=True, slots=True)

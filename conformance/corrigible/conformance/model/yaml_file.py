@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import re2
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
@@ -110,3 +112,16 @@ def _doubles(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
         case yaml.SequenceNode():
             for value in node.value:
                 yield from _doubles(value)
+
+
+SUITE: Final = Path(__file__).resolve().parent.parent
+"""The folder that `{suite}` in a config file stands for."""
+VECTORS: Final = SUITE / "vectors"
+
+
+def path_pattern(template: str) -> Any:
+    """Return what the paths of a template match. RE2 needs linear time, however many braces one segment has.
+
+    Raises re2.error for a template that is too long.
+    """
+    return re2.compile(re.sub(r"\\\{[^{}]*\\\}", "([^/]+)", re.escape(template)))

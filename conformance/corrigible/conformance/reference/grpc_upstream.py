@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Final
 
 import grpc
@@ -96,9 +95,7 @@ class GrpcUpstream(grpc.GenericRpcHandler):
         self._server.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.stop(0).wait(_TIMEOUT)
         self._workers.shutdown()
 

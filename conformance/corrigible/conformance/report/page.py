@@ -76,7 +76,7 @@ def render(record: Record) -> str:
         columns=columns,
         matrix=[
             (level, LEVEL_NAMES[level], [_cell(record, level, column) for column in columns])
-            for level in _levels(record)
+            for level in LEVELS[: LEVELS.index(record.head.level) + 1]
         ],
         groups=list(_groups(record, columns)),
         failures=[entry for entry in record.entries if entry.outcome is Outcome.FAILED and not entry.advice],
@@ -95,10 +95,6 @@ def _coded(text: str) -> Markup:
     """Set what stands between backticks as code."""
     parts = [escape(part) for part in text.split("`")]
     return Markup("").join(Markup("<code>{}</code>").format(p) if n % 2 else p for n, p in enumerate(parts))
-
-
-def _levels(record: Record) -> tuple[str, ...]:
-    return LEVELS[: LEVELS.index(record.head.level) + 1]
 
 
 def _cell(record: Record, level: str, column: str) -> Cell:

@@ -10,11 +10,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Final, NamedTuple, TextIO
 from xml.etree import ElementTree as Xml
 
-from corrigible.conformance.model.outcome import Outcome, UsageError, did_you_mean
+from corrigible.conformance.model.outcome import Outcome, UsageError, did_you_mean, usable
 from corrigible.conformance.report import page
 from corrigible.conformance.report.terminal import difference, one_line, visible
 from corrigible.conformance.suite.record import (
@@ -322,9 +321,7 @@ class Growing:
         self.add(self._head)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for _, file in self._files:
             file.close()
 
@@ -380,7 +377,5 @@ def wanted(arguments: Iterable[str]) -> list[Wanted]:
 def write(record: Record, reports: Iterable[Wanted]) -> None:
     """Write reports. Raises UsageError where a file cannot be written."""
     for kind, path in reports:
-        try:
+        with usable(f"--report {kind}={path}"):
             path.write_text(RENDER[kind](record), encoding="utf-8")
-        except OSError as problem:
-            raise UsageError(f"--report {kind}={path}: {problem.strerror}") from None

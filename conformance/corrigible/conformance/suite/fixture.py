@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from corrigible.conformance.model.outcome import Role, UsageError
-from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.outcome import Role, UsageError, usable
+from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Answering, Upstream
 from corrigible.conformance.suite.config import SubjectConfig
@@ -183,10 +183,8 @@ def _upstream_port(listen: str | None) -> int:
 
 
 def _http_upstream(spec: SubjectSpec, subject: Subject, stack: ExitStack, port: int) -> str:
-    try:
+    with usable(f"the suite's upstream cannot listen on 127.0.0.1:{port}"):
         upstream = stack.enter_context(Upstream(reference_api(spec.profile), port=port))
-    except OSError as problem:
-        raise UsageError(f"the suite's upstream cannot listen on 127.0.0.1:{port}: {problem.strerror}") from None
     subject.upstream = upstream
     subject.direct = TracingClient(upstream.url, "straight to the upstream", subject.note)
     return upstream.url

@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from corrigible.conformance.model.outcome import Outcome, UsageError
+from corrigible.conformance.model.outcome import Outcome, UsageError, usable
 from corrigible.conformance.validators.finding import ABSENT, Absent
 from corrigible.schema.exchange import Json
 
@@ -398,10 +398,8 @@ def _document(record_line: Header | Entry | Footer) -> dict[str, Json]:
 
 def read(path: Path) -> Record:
     """Read a record. Raises UsageError where it is none, or is cut short."""
-    try:
+    with usable(path):
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
     rows = [row for row in text.split("\n") if row.strip()]
     if not rows:
         raise UsageError(f"{path}: empty, where a record of a run was expected")

@@ -16,8 +16,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from corrigible.conformance.model.outcome import PROFILES, ROLES, did_you_mean
-from corrigible.conformance.model.paths import SUITE
-from corrigible.conformance.model.yaml_file import Where, read_yaml
+from corrigible.conformance.model.yaml_file import SUITE, Where, read_yaml
 from corrigible.conformance.suite.subject import Check
 
 LEVELS: Final = ("L0", "L1", "L2", "L3")

@@ -12,26 +12,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Final, Self
 
 from corrigible.conformance.model.background import Cancelled, CancelScope
 from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable, Outcome, UsageError, judge
+from corrigible.conformance.suite import record
 from corrigible.conformance.suite.config import KnownFailing, announced
 from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec
-from corrigible.conformance.suite.record import (
-    Clause,
-    Entry,
-    Header,
-    Reason,
-    Record,
-    RecordedFinding,
-    TraceEntry,
-    footer,
-)
 from corrigible.conformance.suite.subject import Check, Subject
-from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, curl
-from corrigible.conformance.transport.raw_connection import connected
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, connected, curl
 from corrigible.conformance.validators.finding import Absent, Finding
 
 TIMEOUT: Final = 5.0
@@ -82,7 +71,7 @@ _UNWILLING: Final = 1.0
 class Rules:
     """How outcomes are weighed."""
 
-    clauses: Mapping[str, Clause]
+    clauses: Mapping[str, record.Clause]
     """The requirements of the level that is judged, by id. Findings about others are not this run's business."""
     known: tuple[KnownFailing, ...] = ()
     strict: bool = False
@@ -109,7 +98,7 @@ class _Box:
     """It has ended, in time or because it was ended."""
 
 
-def choose(specs: Iterable[SubjectSpec], checks: Iterable[Check], clauses: Mapping[str, Clause]) -> list[Chosen]:
+def choose(specs: Iterable[SubjectSpec], checks: Iterable[Check], clauses: Mapping[str, record.Clause]) -> list[Chosen]:
     """Return what is asked of whom: by role, profile, and the requirements of the level."""
     held = list(checks)
     return [
@@ -120,7 +109,9 @@ def choose(specs: Iterable[SubjectSpec], checks: Iterable[Check], clauses: Mappi
     ]
 
 
-def _applicable_clauses(spec: SubjectSpec, check: Check, clauses: Mapping[str, Clause]) -> dict[str, Clause]:
+def _applicable_clauses(
+    spec: SubjectSpec, check: Check, clauses: Mapping[str, record.Clause]
+) -> dict[str, record.Clause]:
     """Return the requirements that a check holds and that say something about this subject."""
     applicable = {requirement: clauses[requirement] for requirement in check.requirements if requirement in clauses}
     return {
@@ -129,20 +120,20 @@ def _applicable_clauses(spec: SubjectSpec, check: Check, clauses: Mapping[str, C
 
 
 def run(
-    head: Header,
+    head: record.Header,
     chosen: Sequence[Chosen],
     rules: Rules,
     *,
     stage: Fixture,
-    listener: Callable[[Entry], None] = lambda entry: None,
+    listener: Callable[[record.Entry], None] = lambda entry: None,
     clock: Callable[[], float] = time.monotonic,
-) -> Record:
+) -> record.Record:
     """Run everything that was chosen, subject by subject. Where one cannot be reached, none of its checks are run."""
     began = clock()
-    entries: list[Entry] = []
+    entries: list[record.Entry] = []
     last_words: dict[str, str] = {}
 
-    def keep(entry: Entry) -> None:
+    def keep(entry: record.Entry) -> None:
         if entry.bad:
             entry = entry.model_copy(update={"again": head.again(entry)})
         entries.append(entry)
@@ -157,8 +148,8 @@ def run(
                 keep(entry)
             if output := staged.last_words():
                 last_words[spec.column] = output
-    foot = footer(head, entries, seconds=round(clock() - began, 3), last_words=last_words)
-    return Record(head=head, entries=entries, foot=foot)
+    foot = record.footer(head, entries, seconds=round(clock() - began, 3), last_words=last_words)
+    return record.Record(head=head, entries=entries, foot=foot)
 
 
 class _Stage:
@@ -178,9 +169,7 @@ class _Stage:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def last_words(self) -> str:
@@ -223,11 +212,11 @@ def _judged_checks(
     rules: Rules,
     clock: Callable[[], float],
     started: float,
-) -> Iterator[Entry]:
+) -> Iterator[record.Entry]:
     late: list[Check] = []
     fatal: list[str] = []
 
-    def attempt(check: Check, seconds: float, *, again: bool = False) -> Entry | None:
+    def attempt(check: Check, seconds: float, *, again: bool = False) -> record.Entry | None:
         """Return the entry of a check; None for one that is to run again."""
         left = rules.limit - (clock() - started)
         if stage.problem is None and left <= 0:
@@ -241,7 +230,7 @@ def _judged_checks(
         began, box = clock(), _Box()
         entry = _judged(spec, check, subject, rules, box, min(seconds, left))
         took = clock() - began
-        trace = [TraceEntry(who=who, text=text) for who, text in list(subject.trace)]
+        trace = [record.TraceEntry(who=who, text=text) for who, text in list(subject.trace)]
         remarks = list(subject.remarks)
         if (ended_how := running.wait_for_end() if entry.bad else running.ended()) is not None:
             output_lines = running.last_words().splitlines()
@@ -279,17 +268,17 @@ def _slow(seconds: float) -> bool:
     return seconds > TIMEOUT
 
 
-def _shortened(trace: list[TraceEntry]) -> list[TraceEntry]:
+def _shortened(trace: list[record.TraceEntry]) -> list[record.TraceEntry]:
     """Return the ends of a long trace: what began it, and what was said last."""
     if len(trace) <= _FIRST + _LAST:
         return trace
-    between = TraceEntry(
+    between = record.TraceEntry(
         who="the suite", text=f"({len(trace) - _FIRST - _LAST} left out here; `conformance replay` shows all)"
     )
     return [*trace[:_FIRST], between, *trace[-_LAST:]]
 
 
-def _judged(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules, box: _Box, seconds: float) -> Entry:
+def _judged(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules, box: _Box, seconds: float) -> record.Entry:
     """Return the entry of a check. One that takes longer is ended before this returns, if it can be."""
 
     def work() -> None:
@@ -333,13 +322,15 @@ def _judged(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules, box
         rules,
         outcome,
         flaws=[_flaw(finding, subject) for finding in counted_findings],
-        known=Reason(reason=known_failing.reason, issue=known_failing.issue) if known_failing is not None else None,
+        known=record.Reason(reason=known_failing.reason, issue=known_failing.issue)
+        if known_failing is not None
+        else None,
         advice=outcome is Outcome.FAILED and not must,
     )
 
 
-def _entry(spec: SubjectSpec, check: Check, rules: Rules, outcome: Outcome, **more: Any) -> Entry:
-    return Entry(
+def _entry(spec: SubjectSpec, check: Check, rules: Rules, outcome: Outcome, **more: Any) -> record.Entry:
+    return record.Entry(
         check=check.id,
         title=check.title,
         profile=spec.profile,
@@ -350,7 +341,7 @@ def _entry(spec: SubjectSpec, check: Check, rules: Rules, outcome: Outcome, **mo
     )
 
 
-def _flaw(finding: Finding, subject: Subject) -> RecordedFinding:
+def _flaw(finding: Finding, subject: Subject) -> record.RecordedFinding:
     line = finding.line
     if line is None and finding.sent is not None and subject.target is not None:
         line = curl(subject.target.url, finding.sent)
@@ -360,7 +351,9 @@ def _flaw(finding: Finding, subject: Subject) -> RecordedFinding:
         values.setdefault("expected", "(nothing)")
     part = {"consumer": "/answer", "pack": "/pack"}.get(subject.role, "/answer")
     place = finding.whole_place or part
-    return RecordedFinding(requirement=finding.requirement, message=finding.message, place=place, line=line, **values)
+    return record.RecordedFinding(
+        requirement=finding.requirement, message=finding.message, place=place, line=line, **values
+    )
 
 
 def _crash(problem: BaseException) -> str:

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import TracebackType
 from typing import Any, Final
 
 import grpc
@@ -24,7 +23,7 @@ from corrigible.conformance.model.background import go_on, hold
 from corrigible.schema.exchange import Json
 from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 
-from .raw_connection import connected
+from .http1 import connected
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 
@@ -154,9 +153,7 @@ class GrpcClient:
     def __enter__(self) -> GrpcClient:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._channel.close()
 
     def reachable(self, timeout: float) -> bool:

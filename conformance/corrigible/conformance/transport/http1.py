@@ -1,25 +1,120 @@
-"""Encodes and decodes Content-Encoding."""
+"""HTTP/1.1 as the suite speaks it: requests, answers with their codings, and the command line that sends one again.
+
+Connections that end with the check that opened them, and one that sends exactly the given bytes.
+"""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 import shlex
 import socket
 import time
-import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 import h11
 
-from corrigible.conformance.model.background import go_on
-from corrigible.conformance.transport.raw_connection import connected
+from corrigible.conformance.model.background import go_on, hold
 from corrigible.schema.carrier import find
+from corrigible.schema.content_encoding import coding
 from corrigible.schema.exchange import Json, Request
+
+Socket = TypeVar("Socket", bound=socket.socket)
+
+
+class Address(Protocol):
+    """Where somebody listens."""
+
+    host: str
+    port: int
+
+
+def connected(address: tuple[str, int], timeout: float) -> socket.socket:
+    """Connect. Raises OSError where nobody takes the connection."""
+    go_on()
+    return kept(socket.create_connection(address, timeout))
+
+
+def kept(connection: Socket) -> Socket:
+    """Return a connection that ends with the check that opened it."""
+    try:
+        return hold(connection, _shut)
+    except BaseException:  # raised again: nobody else has it yet
+        connection.close()
+        raise
+
+
+def _shut(connection: socket.socket) -> None:
+    """End a connection under the hands of whoever reads it."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class RawConnection:
+    """One connection. What goes wrong on it is an end of what was received, never raised."""
+
+    def __init__(self, wire: Address, *, timeout: float = 5.0) -> None:
+        self._timeout = timeout
+        self.received = b""
+        self.open = True
+        """Whether the other side may still say something."""
+        self._socket: socket.socket | None = None
+        try:
+            self._socket = connected((wire.host, wire.port), timeout)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError:
+            self.open = False
+
+    def __enter__(self) -> RawConnection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._socket is not None:
+            self._socket.close()
+
+    def say(self, data: bytes) -> None:
+        go_on()
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.sendall(data)
+
+    def until(self, enough: Callable[[bytes], bool], *, timeout: float | None = None) -> bool:
+        """Read until there is enough. False where the connection ended, or timeout did, before that."""
+        end = time.monotonic() + (self._timeout if timeout is None else timeout)
+        while not enough(self.received):
+            left = end - time.monotonic()
+            if not self.open or self._socket is None or left <= 0:
+                return False
+            self._socket.settimeout(left)
+            try:
+                data = self._socket.recv(1 << 16)
+            except TimeoutError:
+                return False
+            except OSError:
+                data = b""
+            go_on()
+            self.open = bool(data)
+            self.received += data
+        return True
+
+    def has(self, text: bytes, *, timeout: float | None = None) -> bool:
+        """Read until a text is there."""
+        return self.until(lambda received: text in received, timeout=timeout)
+
+    def rest(self) -> bytes:
+        """Read to the end of the connection, or of timeout."""
+        self.until(lambda received: False)
+        return self.received
+
+
+def head(method: str, target: str, *headers: tuple[str, str]) -> bytes:
+    """Return the head of a request as it goes over the wire."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    return f"{method} {target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
+
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -275,64 +370,25 @@ def _nested(pairs: list[tuple[str, str]]) -> dict[str, Json]:
 OFFERED: Final = "gzip, deflate, br, zstd"
 
 
-def decoded(body: bytes, coding: str | None) -> bytes:
+_MOST_DECODED: Final = 1 << 28
+
+
+def decoded(body: bytes, codings: str | None) -> bytes:
     """Return what a body says. Raises ValueError where it is broken, or coded as nobody knows or has installed."""
-    for coding_name in reversed([part.strip().lower() for part in (coding or "").split(",")]):
-        match coding_name:
-            case "" | "identity":
-                pass
-            case "gzip" | "x-gzip":
-                body = _inflated(body, 31)
-            case "deflate":
-                body = _inflated(body, 15)
-            case "br" | "zstd":
-                body = _optional(body, coding_name)
-            case _:
-                raise ValueError(f"nobody knows the coding {coding_name}")
+    for name in reversed([part for part in (codings or "").split(",") if part.strip()]):
+        if (scheme := coding(name)) is None:
+            raise ValueError(f"nobody knows the coding {name.strip()}, or its package is not installed")
+        body = scheme.decode(body, _MOST_DECODED)
     return body
 
 
-def readable(coding: str) -> bool:
+def readable(name: str) -> bool:
     """Whether `decoded` knows a coding here: two of them need a package."""
-    names = {"br": "brotli", "zstd": "zstandard"}
-    return importlib.util.find_spec(names[coding]) is not None if coding in names else True
+    return coding(name) is not None
 
 
-def encoded(body: bytes, coding: str) -> bytes:
+def encoded(body: bytes, name: str) -> bytes:
     """Return a body in one of the codings that are readable here."""
-    match coding:
-        case "gzip" | "deflate":
-            stream = zlib.compressobj(wbits=31 if coding == "gzip" else 15)
-            return stream.compress(body) + stream.flush()
-        case "br":
-            compressed: bytes = importlib.import_module("brotli").compress(body)
-        case "zstd":
-            compressed = importlib.import_module("zstandard").compress(body)
-        case _:
-            raise ValueError(f"nobody knows the coding {coding}")
-    return compressed
-
-
-def _inflated(body: bytes, wbits: int) -> bytes:
-    stream = zlib.decompressobj(wbits)
-    try:
-        out = stream.decompress(body)
-    except zlib.error as problem:
-        raise ValueError(str(problem)) from None
-    if not stream.eof or stream.unused_data:
-        raise ValueError("it is not one whole stream")
-    return out
-
-
-def _optional(body: bytes, coding: str) -> bytes:
-    try:
-        if coding == "br":
-            out: bytes = importlib.import_module("brotli").decompress(body)
-        else:
-            with importlib.import_module("zstandard").ZstdDecompressor().stream_reader(body) as reader:
-                out = reader.read()
-        return out
-    except ImportError:
-        raise ValueError(f"the coding {coding} needs a package that is not installed") from None
-    except Exception as problem:  # each of the two packages has an error of its own
-        raise ValueError(str(problem)) from None
+    if (scheme := coding(name)) is None:
+        raise ValueError(f"nobody knows the coding {name}")
+    return scheme.encode(body)

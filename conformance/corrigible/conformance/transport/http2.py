@@ -11,14 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Final
 
 from hpack import Decoder, Encoder, HPACKError
 
 from corrigible.conformance.model.background import go_on
 from corrigible.conformance.model.outcome import UsageError
-from corrigible.conformance.transport.raw_connection import connected, kept
+from corrigible.conformance.transport.http1 import connected, kept
 from corrigible.schema.extra import install_line
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -170,9 +169,7 @@ class Caller(Peer):
     def __enter__(self) -> Caller:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

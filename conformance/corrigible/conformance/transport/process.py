@@ -18,13 +18,12 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final
 
 from corrigible.conformance.model.background import go_on, hold, pause
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
 
-from .raw_connection import connected
+from .http1 import connected
 
 _ENDING: Final = 0.25
 """Seconds between the last sign of life and the end of a program."""
@@ -149,9 +148,7 @@ class ServerProcess:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def ended(self) -> str | None:

@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final, Self
 
 from corrigible.conformance.model.background import go_on, hold
@@ -57,7 +56,7 @@ class StdioProgram:
         self._start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop()
 
     def ask(self, question: Mapping[str, Json]) -> Mapping[str, Json] | NoAnswer:

@@ -10,17 +10,7 @@ from typing import Any, Final
 
 import jsonpatch
 
-from corrigible.conformance.validators.finding import (
-    MISSING,
-    AnnotatedError,
-    Finding,
-    Missing,
-    at,
-    base_action,
-    listed,
-    parts,
-    patch_of,
-)
+from corrigible.conformance.validators import finding
 from corrigible.schema.exchange import Json, Request
 
 _TROUBLE = (
@@ -46,9 +36,9 @@ def patched(operations: Sequence[Mapping[str, Json]], before: Json, *, form: boo
     for number, operation in enumerate(operations):
         op = {name: _folded(value) if name in ("path", "from") else value for name, value in operation.items()}
         if op.get("op") == "test":
-            value = at(after, op.get("path"))
+            value = finding.at(after, op.get("path"))
             loose = str(op.get("path")).startswith("/query") or (form and str(op.get("path")).startswith("/body"))
-            if value is MISSING or not _same(value, op.get("value"), loose=loose):
+            if value is finding.MISSING or not _same(value, op.get("value"), loose=loose):
                 raise Unapplied(f"patch/{number}: the test of {op.get('path')} does not hold")
             continue
         try:
@@ -75,7 +65,7 @@ class Stage:
     problem: str = ""
 
 
-def stages(annotated: AnnotatedError) -> Iterator[Stage]:
+def stages(annotated: finding.AnnotatedError) -> Iterator[Stage]:
     """Yield every suggestion with the document as those before it leave it. Alternatives start from the same one."""
     current = document(annotated.request)
     starts: dict[str, Any] = {}
@@ -96,11 +86,11 @@ def stages(annotated: AnnotatedError) -> Iterator[Stage]:
 
 
 def _after(suggestion: Mapping[str, Json], before: Any, request: Request) -> Any:
-    operations = patch_of(suggestion)
+    operations = finding.patch_of(suggestion)
     if operations:
         return patched(operations, before, form=request.form)
     parameters = suggestion.get("parameters")
-    if base_action(suggestion) == "MODIFY_PARAMS" and isinstance(parameters, Mapping) and parameters:
+    if finding.base_action(suggestion) == "MODIFY_PARAMS" and isinstance(parameters, Mapping) and parameters:
         whole = deepcopy(before)
         bodiless = whole["body"] is None and request.method.upper() in ("GET", "HEAD", "DELETE")
         member = "query" if bodiless else "body"
@@ -150,7 +140,7 @@ def _text(scalar: Json) -> str:
 
 def leads_to(pointer: str, place: str) -> bool:
     """Whether a place is at or below a pointer."""
-    above, below = parts(pointer), parts(place)
+    above, below = finding.parts(pointer), finding.parts(place)
     return above is not None and below is not None and below[: len(above)] == above
 
 
@@ -168,7 +158,7 @@ _KEYS: Final = frozenset({"idempotency-key", "x-idempotency-key"})
 _Z: Final = 1.959963984540054
 
 
-def judge(annotated: AnnotatedError) -> Iterator[Finding]:
+def judge(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """Yield what is wrong with the edits. Patches that are none are not looked into further."""
     broken = list(invalid(annotated))
     yield from broken
@@ -178,7 +168,7 @@ def judge(annotated: AnnotatedError) -> Iterator[Finding]:
         yield from part(annotated)
 
 
-def invalid(annotated: AnnotatedError) -> Iterator[Finding]:
+def invalid(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """Yield the patches that are none."""
     for index, suggestion in annotated.suggestions:
         patch = suggestion.get("patch")
@@ -198,12 +188,12 @@ def invalid(annotated: AnnotatedError) -> Iterator[Finding]:
                 )
 
 
-def _asked_for(annotated: AnnotatedError) -> Iterator[Finding]:
+def _asked_for(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """A placeholder points at a place of the request that a value can be put into."""
     for stage in stages(annotated):
-        for number, placeholder in enumerate(listed(stage.suggestion, "placeholders")):
+        for number, placeholder in enumerate(finding.listed(stage.suggestion, "placeholders")):
             label = f"Placeholder {number} of suggestion {stage.index}"
-            split = parts(placeholder.get("pointer"))
+            split = finding.parts(placeholder.get("pointer"))
             if split is None or not split or split[0] not in _MEMBERS:
                 sentence = f"{label} has no JSON pointer into the request document."
                 yield annotated.finding(
@@ -239,7 +229,7 @@ def _operation_problem(op: Json) -> str:
     for name in ("path", "from"):
         if name == "from" and _OPERATIONS[verb] != "from":
             continue
-        split = parts(op.get(name))
+        split = finding.parts(op.get(name))
         if split is None:
             return f"has no JSON pointer as its {name}"
         if not split or split[0] not in _MEMBERS:
@@ -254,20 +244,20 @@ def _operation_problem(op: Json) -> str:
     return ""
 
 
-def _applies(annotated: AnnotatedError) -> Iterator[Finding]:
+def _applies(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     for stage in stages(annotated):
         if stage.after is None:
             sentence = f"Suggestion {stage.index} does not apply to the request that was refused: {stage.problem}."
             yield annotated.finding(
-                "SRF-OPS-02", sentence, "a patch that applies", patch_of(stage.suggestion), stage.index, "patch"
+                "SRF-OPS-02", sentence, "a patch that applies", finding.patch_of(stage.suggestion), stage.index, "patch"
             )
 
 
-def _guarded(annotated: AnnotatedError) -> Iterator[Finding]:
+def _guarded(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     for stage in stages(annotated):
         current = stage.before
         tested: list[str] = []
-        for number, op in enumerate(patch_of(stage.suggestion)):
+        for number, op in enumerate(finding.patch_of(stage.suggestion)):
             for element in _elements(current, op):
                 if not any(leads_to(element, test) for test in tested):
                     sentence = (
@@ -290,7 +280,7 @@ def _elements(current: Any, op: Mapping[str, Json]) -> Iterator[str]:
     verb = op["op"]
     places = {"replace": ["path"], "remove": ["path"], "add": ["path"], "copy": ["path"], "move": ["from", "path"]}
     for name in places.get(verb, ()):
-        split = parts(op[name]) or ()
+        split = finding.parts(op[name]) or ()
         inserts = verb in ("add", "copy") or (verb == "move" and name == "path")
         value, pointer, element = current, "", ""
         for depth, part in enumerate(split):
@@ -298,12 +288,12 @@ def _elements(current: Any, op: Mapping[str, Json]) -> Iterator[str]:
             if isinstance(value, list) and not (last and inserts):
                 element = f"{pointer}/{part}"
             pointer += "/" + part.replace("~", "~0").replace("/", "~1")
-            value = at(current, pointer)
+            value = finding.at(current, pointer)
         if element:
             yield element
 
 
-def _described(annotated: AnnotatedError) -> Iterator[Finding]:
+def _described(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """What comes out is what the description takes, as far as the suggestion had a hand in it."""
     if annotated.description is None:
         return
@@ -313,8 +303,8 @@ def _described(annotated: AnnotatedError) -> Iterator[Finding]:
         if stage.after is None or stage.after == stage.before:
             continue
         after = _as_request(stage.after, annotated.request)
-        open_places = [str(p.get("pointer")) for p in listed(stage.suggestion, "placeholders")]
-        edited = [str(op["path"]) for op in patch_of(stage.suggestion) if op["op"] != "test"]
+        open_places = [str(p.get("pointer")) for p in finding.listed(stage.suggestion, "placeholders")]
+        edited = [str(op["path"]) for op in finding.patch_of(stage.suggestion) if op["op"] != "test"]
         for breach in annotated.description.breaches_of(after) or ():
             if any(leads_to(place, breach.pointer) for place in open_places):
                 continue
@@ -346,7 +336,7 @@ def _as_request(whole: Any, request: Request) -> Request:
     )
 
 
-def _parameters_agree(annotated: AnnotatedError) -> Iterator[Finding]:
+def _parameters_agree(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """A reader without patches merges the parameters, and gets the same values."""
     bodiless = annotated.request.body is None and annotated.request.method.upper() in ("GET", "HEAD", "DELETE")
     member = "query" if bodiless else "body"
@@ -354,16 +344,16 @@ def _parameters_agree(annotated: AnnotatedError) -> Iterator[Finding]:
         parameters = stage.suggestion.get("parameters")
         if stage.suggestion.get("action") != "MODIFY_PARAMS" or not isinstance(parameters, Mapping):
             continue
-        if not patch_of(stage.suggestion) or stage.after is None:
+        if not finding.patch_of(stage.suggestion) or stage.after is None:
             continue
         for place, value in _leaves(parameters, f"/{member}"):
-            patched_value = at(stage.after, place)
+            patched_value = finding.at(stage.after, place)
             if (
-                (patched_value is not MISSING)
+                (patched_value is not finding.MISSING)
                 if value is None
-                else (patched_value is MISSING or not same(patched_value, value))
+                else (patched_value is finding.MISSING or not same(patched_value, value))
             ):
-                actual: Json = None if isinstance(patched_value, Missing) else patched_value
+                actual: Json = None if isinstance(patched_value, finding.Missing) else patched_value
                 sentence = (
                     f"The parameters of suggestion {stage.index} say something else at {place} than its patch does."
                 )
@@ -379,11 +369,11 @@ def _leaves(parameters: Mapping[str, Json], under: str) -> Iterator[tuple[str, J
             yield place, value
 
 
-def _alternatives(annotated: AnnotatedError) -> Iterator[Finding]:
+def _alternatives(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """Two suggestions that give one place different values are alternatives, and say so."""
     seen: dict[str, tuple[int, Json, Any]] = {}
     for index, suggestion in annotated.suggestions:
-        for op in patch_of(suggestion):
+        for op in finding.patch_of(suggestion):
             if op["op"] not in ("add", "replace") or str(op["path"]).endswith("/-"):
                 continue
             place, value = str(op["path"]), op.get("value")
@@ -401,7 +391,7 @@ def _alternatives(annotated: AnnotatedError) -> Iterator[Finding]:
     yield from _groups(annotated)
 
 
-def _groups(annotated: AnnotatedError) -> Iterator[Finding]:
+def _groups(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     relations: dict[str, Json] = {}
     for index, suggestion in annotated.suggestions:
         group = suggestion.get("group")
@@ -417,7 +407,7 @@ def _groups(annotated: AnnotatedError) -> Iterator[Finding]:
             )
 
 
-def _earned(annotated: AnnotatedError) -> Iterator[Finding]:
+def _earned(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     for index, suggestion in annotated.suggestions:
         level = suggestion.get("applicability")
         open_ones = bool(suggestion.get("placeholders"))
@@ -473,9 +463,9 @@ def wilson(successes: int, trials: int) -> float:
     return (share + z2 / (2 * trials) - spread) / (1 + z2 / trials)
 
 
-def _idempotent(annotated: AnnotatedError) -> Iterator[Finding]:
+def _idempotent(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     for stage in stages(annotated):
-        operations = patch_of(stage.suggestion)
+        operations = finding.patch_of(stage.suggestion)
         if stage.after is None or not operations:
             continue
         try:
@@ -487,11 +477,11 @@ def _idempotent(annotated: AnnotatedError) -> Iterator[Finding]:
             yield annotated.finding("SRF-OPS-10", sentence, stage.after, again, stage.index, "patch")
 
 
-def _credentials(annotated: AnnotatedError) -> Iterator[Finding]:
+def _credentials(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     for index, suggestion in annotated.suggestions:
-        places = [(op.get(name), op) for op in patch_of(suggestion) for name in ("path", "from") if name in op]
+        places = [(op.get(name), op) for op in finding.patch_of(suggestion) for name in ("path", "from") if name in op]
         for place, op in places:
-            split = parts(place) or ()
+            split = finding.parts(place) or ()
             if split[:1] != ("headers",):
                 continue
             host = split[1].lower() if len(split) > 1 else ""
@@ -501,7 +491,7 @@ def _credentials(annotated: AnnotatedError) -> Iterator[Finding]:
             elif host in _KEYS and _reuses(op, annotated.request, host):
                 sentence = f"Suggestion {index} takes away or repeats an idempotency key."
                 yield annotated.finding("SRF-OPS-11", sentence, "a fresh key, or none of it", dict(op), index)
-        for step in listed(suggestion, "steps"):
+        for step in finding.listed(suggestion, "steps"):
             headers = step.get("headers")
             for name in headers if isinstance(headers, Mapping) else ():
                 if str(name).lower() in _CREDENTIALS:
@@ -517,28 +507,30 @@ def _reuses(op: Mapping[str, Json], request: Request, name: str) -> bool:
     return op["op"] in ("add", "replace") and op.get("value") == had
 
 
-def _stays_here(annotated: AnnotatedError) -> Iterator[Finding]:
+def _stays_here(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     for index, suggestion in annotated.suggestions:
         paths = [
-            op.get("value") for op in patch_of(suggestion) if op["op"] in ("add", "replace") and op["path"] == "/path"
+            op.get("value")
+            for op in finding.patch_of(suggestion)
+            if op["op"] in ("add", "replace") and op["path"] == "/path"
         ]
-        paths += [step.get("path") for step in listed(suggestion, "steps")]
+        paths += [step.get("path") for step in finding.listed(suggestion, "steps")]
         for path in paths:
             if not isinstance(path, str) or not path.startswith("/") or path.startswith("//") or "\\" in path:
                 sentence = f"Suggestion {index} leads to what is no path on the same host."
                 yield annotated.finding("SRF-OPS-02", sentence, "a path that begins with one /", path, index)
 
 
-def _waits_only(annotated: AnnotatedError) -> Iterator[Finding]:
+def _waits_only(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     for index, suggestion in annotated.suggestions:
-        if base_action(suggestion) == "WAIT_AND_RETRY" and any(
-            not str(op["path"]).startswith("/headers/") for op in patch_of(suggestion) if op["op"] != "test"
+        if finding.base_action(suggestion) == "WAIT_AND_RETRY" and any(
+            not str(op["path"]).startswith("/headers/") for op in finding.patch_of(suggestion) if op["op"] != "test"
         ):
             sentence = f"Suggestion {index} says to send the same request later, and changes it."
-            yield annotated.finding("SRF-OPS-06", sentence, "no edit", patch_of(suggestion), index)
+            yield annotated.finding("SRF-OPS-06", sentence, "no edit", finding.patch_of(suggestion), index)
 
 
-_PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (
+_PARTS: Final[tuple[Callable[[finding.AnnotatedError], Iterator[finding.Finding]], ...]] = (
     _applies,
     _asked_for,
     _stays_here,

@@ -13,18 +13,8 @@ from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
+from corrigible.conformance.validators import finding
 from corrigible.conformance.validators.edit import Stage, document, invalid, leads_to, same, stages
-from corrigible.conformance.validators.finding import (
-    MISSING,
-    TERMINAL,
-    AnnotatedError,
-    Finding,
-    at,
-    base_action,
-    listed,
-    parts,
-    patch_of,
-)
 from corrigible.conformance.validators.trust import is_safe
 from corrigible.schema.exchange import Json
 
@@ -72,7 +62,7 @@ def lost_values(
         if place in open_places:
             is_lost = _is_another(value, fresh[place], place.rpartition("/")[2], numbers=not looked_up)
         elif isinstance(value, Mapping | list):
-            is_lost = at(after, place) is MISSING  # what was empty may be filled
+            is_lost = finding.at(after, place) is finding.MISSING  # what was empty may be filled
         else:
             is_lost = not (_repeated(before, after, place) or _is_first(before, place))
         if is_lost and not _contained(text(value), unclaimed, whole):
@@ -203,18 +193,18 @@ def _contained(form: str, others: Iterable[str], whole: str) -> bool:
 
 
 def _equal(before: Mapping[str, Any], after: Mapping[str, Any], pointer: str) -> bool:
-    return same(at(before, pointer), at(after, pointer))
+    return same(finding.at(before, pointer), finding.at(after, pointer))
 
 
 def _repeated(before: Mapping[str, Any], after: Mapping[str, Any], pointer: str) -> bool:
     """Whether a value stood in an element of an array that was there twice and still is once."""
     split = pointer.split("/")
     for depth in range(len(split) - 1, 1, -1):
-        array = at(before, "/".join(split[:depth]))
+        array = finding.at(before, "/".join(split[:depth]))
         if not isinstance(array, list):
             continue
-        left = at(after, "/".join(split[:depth]))
-        element = at(before, "/".join(split[: depth + 1]))
+        left = finding.at(after, "/".join(split[:depth]))
+        element = finding.at(before, "/".join(split[: depth + 1]))
         if isinstance(left, list) and any(same(leaf, element) for leaf in left):
             return True
     return False
@@ -229,7 +219,7 @@ _LIMITS: Final = frozenset(
 """Keywords whose repair is another value than the one that was asked for."""
 
 
-def judge(annotated: AnnotatedError) -> Iterator[Finding]:
+def judge(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """Yield where a suggestion does not name what it does."""
     if any(invalid(annotated)):
         return  # what is no patch has no outcome
@@ -237,7 +227,7 @@ def judge(annotated: AnnotatedError) -> Iterator[Finding]:
         yield from part(annotated)
 
 
-def _flagged(annotated: AnnotatedError) -> Iterator[Finding]:
+def _flagged(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """A clamp, a cut: not what was asked for, and it says so."""
     limits: dict[str, str] = {}
     if annotated.description is not None:
@@ -248,14 +238,14 @@ def _flagged(annotated: AnnotatedError) -> Iterator[Finding]:
         safety = stage.suggestion.get("safety")
         if stage.after is None or (isinstance(safety, Mapping) and safety.get("changes_intent") is True):
             continue
-        for op in patch_of(stage.suggestion):
+        for op in finding.patch_of(stage.suggestion):
             reason = _other(op, stage, limits)
             if reason:
                 sentence = f"Suggestion {stage.index} {reason}, which is not what was asked for, and does not say so."
                 yield _changes_intent(annotated, stage, sentence)
 
 
-def _changes_intent(annotated: AnnotatedError, stage: Stage, sentence: str) -> Finding:
+def _changes_intent(annotated: finding.AnnotatedError, stage: Stage, sentence: str) -> finding.Finding:
     """Return what is wrong with a suggestion that does not say that it is another wish."""
     return annotated.finding(
         "SRF-OPS-09", sentence, {"changes_intent": True}, stage.suggestion.get("safety"), stage.index, "safety"
@@ -264,9 +254,9 @@ def _changes_intent(annotated: AnnotatedError, stage: Stage, sentence: str) -> F
 
 def _other(op: Mapping[str, Json], stage: Stage, limits: Mapping[str, str]) -> str:
     place, verb = str(op["path"]), op["op"]
-    old, new = at(stage.before, place), op.get("value")
+    old, new = finding.at(stage.before, place), op.get("value")
     for limited, keyword in limits.items():
-        if verb in ("replace", "remove", "add") and leads_to(limited, place) and old is not MISSING:
+        if verb in ("replace", "remove", "add") and leads_to(limited, place) and old is not finding.MISSING:
             return f"changes {place} because of {keyword}"
     value = place.startswith(("/body/", "/query/"))
     if value and verb == "replace" and isinstance(old, str) and isinstance(new, str) and _is_cut(old, new):
@@ -279,7 +269,7 @@ def _is_cut(old: str, new: str) -> bool:
     return " " in old and len(new) >= 8 and old.startswith(new)
 
 
-def _harmless(annotated: AnnotatedError) -> Iterator[Finding]:
+def _harmless(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """Nothing that a suggestion has a reader send changes anything, where it says so."""
     for stage in stages(annotated):
         suggestion = stage.suggestion
@@ -287,10 +277,10 @@ def _harmless(annotated: AnnotatedError) -> Iterator[Finding]:
         if (
             not isinstance(safety, Mapping)
             or safety.get("side_effects") != "none"
-            or base_action(suggestion) in TERMINAL
+            or finding.base_action(suggestion) in finding.TERMINAL
         ):
             continue
-        for sent in [*listed(suggestion, "steps"), stage.after or stage.before]:
+        for sent in [*finding.listed(suggestion, "steps"), stage.after or stage.before]:
             method = str(sent.get("method"))
             if not is_safe(method) and not _tries(sent.get("query")):
                 sentence = f"Suggestion {stage.index} says that it has no side effects, and leads to a {method}."
@@ -306,7 +296,7 @@ def _tries(query: Json) -> bool:
     return str(parameters.get("dry_run")).lower() == "true" or parameters.get("dryRun") == "All"
 
 
-def _accounted(annotated: AnnotatedError) -> Iterator[Finding]:
+def _accounted(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """Every value that was sent survives, or the suggestion names it and says that the intent changes."""
     sent = dict(leaves(document(annotated.request)))
     for stage in stages(annotated):
@@ -318,14 +308,14 @@ def _accounted(annotated: AnnotatedError) -> Iterator[Finding]:
         pointers = loses if isinstance(loses, list) else []
         evidence = stage.suggestion.get("evidence")
         looked_up = isinstance(evidence, Mapping) and bool(evidence.get("lookups"))
-        steps = listed(stage.suggestion, "steps")
+        steps = finding.listed(stage.suggestion, "steps")
         lost_pointers = [
             pointer
             for pointer in lost_values(stage.before, stage.after, looked_up=looked_up, steps=steps)
             if pointer in sent
         ]
         missing = [pointer for pointer in lost_pointers if not any(leads_to(str(p), pointer) for p in pointers)]
-        overwritten = [pointer for pointer in missing if at(stage.after, pointer) is not MISSING]
+        overwritten = [pointer for pointer in missing if finding.at(stage.after, pointer) is not finding.MISSING]
         if overwritten and not flagged:
             sentence = (
                 f"Suggestion {stage.index} puts something else at {', '.join(overwritten[:3])}, and does not say so."
@@ -340,14 +330,18 @@ def _accounted(annotated: AnnotatedError) -> Iterator[Finding]:
             sentence = f"Suggestion {stage.index} names what it loses, and does not say that this changes the intent."
             yield annotated.finding("SRF-OPS-13", sentence, {"changes_intent": True}, safety, stage.index, "safety")
         for pointer in pointers:
-            if parts(pointer) is None or at(document(annotated.request), pointer) is MISSING:
+            if finding.parts(pointer) is None or finding.at(document(annotated.request), pointer) is finding.MISSING:
                 sentence = f"Suggestion {stage.index} says that it loses what the request does not hold."
                 yield annotated.finding(
                     "SRF-OPS-13", sentence, "a pointer into the refused request", pointer, stage.index, "safety"
                 )
 
 
-_PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (_flagged, _harmless, _accounted)
+_PARTS: Final[tuple[Callable[[finding.AnnotatedError], Iterator[finding.Finding]], ...]] = (
+    _flagged,
+    _harmless,
+    _accounted,
+)
 
 
 DECISIVE: Final = frozenset(
@@ -356,7 +350,7 @@ DECISIVE: Final = frozenset(
 """Names on which money, identity, permission, deletion or visibility hangs, whoever decides what else does."""
 
 
-def judge_guesses(annotated: AnnotatedError) -> Iterator[Finding]:
+def judge_guesses(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """Yield the guesses that are passed off as knowledge. What is near is known by the description's own lists."""
     if annotated.description is None or any(invalid(annotated)):
         return
@@ -364,8 +358,8 @@ def judge_guesses(annotated: AnnotatedError) -> Iterator[Finding]:
         suggestion = stage.suggestion
         group = suggestion.get("group")
         choice = isinstance(group, Mapping) and group.get("relation") == "one_of"
-        for op in patch_of(suggestion):
-            old, new, place = at(annotated.request.document(), op["path"]), op.get("value"), str(op["path"])
+        for op in finding.patch_of(suggestion):
+            old, new, place = finding.at(annotated.request.document(), op["path"]), op.get("value"), str(op["path"])
             if op["op"] != "replace" or not isinstance(old, str) or not isinstance(new, str):
                 continue
             if _letters(old) == _letters(new):
@@ -404,7 +398,7 @@ def _letters(text: str) -> str:
 
 
 def _words(pointer: str) -> frozenset[str]:
-    name = (parts(pointer) or ("",))[-1]
+    name = (finding.parts(pointer) or ("",))[-1]
     return frozenset(re.split(r"[\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
 
 

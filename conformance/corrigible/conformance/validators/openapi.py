@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 
-from corrigible.conformance.model.paths import path_pattern
-from corrigible.conformance.model.yaml_file import load_yaml
+from corrigible.conformance.model.yaml_file import load_yaml, path_pattern
 from corrigible.schema.exchange import Json, Request
 
 _METHODS: Final = frozenset({"get", "put", "post", "delete", "patch", "head", "options", "trace"})

@@ -141,7 +141,7 @@ def _keys(annotated: AnnotatedError) -> Iterator[Finding]:
         op
         for _, suggestion in annotated.suggestions
         for op in patch_of(suggestion)
-        if op.get("op") != "test" and _asks_otherwise(op)
+        if op.get("op") != "test" and (not str(op.get("path", "")).lower().startswith("/headers"))
     ]
     if bodies and idempotency_key != "new":
         text = "The request changes, and the feedback does not say that it needs a new idempotency key."
@@ -153,10 +153,6 @@ def _keys(annotated: AnnotatedError) -> Iterator[Finding]:
         yield Finding(
             "SRF-RTY-05", text, "reuse", idempotency_key, annotated.sent, place=f"{FEEDBACK}/retry/idempotency_key"
         )
-
-
-def _asks_otherwise(op: Mapping[str, Json]) -> bool:
-    return not str(op.get("path", "")).lower().startswith("/headers")
 
 
 _RETRY_PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from corrigible.schema.printable import printable
 
-from .entry import Entry, Verdict, redact, redact_target
-from .log_file import LogFile
+from .entry import Entry, LogFile, Verdict, redact, redact_target
 
 MOST_PER_SECOND: Final = 50
 """Lines about refusals."""

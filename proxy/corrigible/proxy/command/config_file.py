@@ -19,6 +19,8 @@ from corrigible.rules.language.file_model import checked
 from corrigible.rules.language.yaml_source import Source, read_source
 from corrigible.rules.pack.load import built_in
 
+from .options import table
+
 _PATHS: Final = ("relay_key", "log", "upstream_ca", "upstream_cert", "tls_cert", "tls_key", "descriptors")
 """Members that are files, relative to the folder of the configuration."""
 
@@ -40,30 +42,35 @@ Seconds = Annotated[float, Field(gt=0, le=3600)]
 Timeout = Annotated[float, Field(ge=0, le=86_400)]
 
 
+def _described(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    """Say in the JSON Schema what `options.toml` says of each member."""
+    rows = {name: row for section in ("api", "callers", "proxy") for name, row in table()[section].items()}
+    said = {name.removeprefix("no-").replace("-", "_"): row["member"] for name, row in rows.items() if "member" in row}
+    said |= table()["members"] | (table()["members_of_an_api"] if model is ApiText else {})
+    for name, member in schema["properties"].items():
+        member["description"] = said[name]
+
+
 class _Text(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra=_described)
 
 
 class ApiText(_Text):
     """One of several APIs. `host` and `prefix` say which requests are for it; one API may have neither."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Its name in log and metrics")]
-    upstream: Annotated[str, Field(description="Address of the API: http[s]://host[:port]")]
-    host: Annotated[Host | list[Host] | None, Field(description="Hosts that callers name, without a port")] = None
-    prefix: Annotated[
-        Prefix | None, Field(description="Beginning of the path, such as /billing: the API gets the path without it")
-    ] = None
-    pack: Annotated[list[str], Field(description="Rule packs: names of built-in ones, or folders")] = []
-    spec: Annotated[list[str], Field(description="Descriptions of the API: files or URLs")] = []
-    base: Annotated[str | None, Field(description="Base path that the description does not state")] = None
-    map: Annotated[list[str], Field(description="Maps of operations that do the same: files")] = []
-    map_origin: Annotated[list[str], Field(description="Other servers that the maps may name")] = []
-    mode: Annotated[ModeName | None, Field(description="What to add to errors of this API")] = None
-    query_mode: Annotated[
-        bool | None, Field(description="Whether ?mode= is the proxy's also where this API has no description")
-    ] = None
-    time_limit: Annotated[Seconds | None, Field(description="Maximum seconds of a correction for this API")] = None
-    lookups: Annotated[bool | None, Field(description="Whether the proxy may send requests to this API")] = None
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    upstream: str
+    host: Host | list[Host] | None = None
+    prefix: Prefix | None = None
+    pack: list[str] = []
+    spec: list[str] = []
+    base: str | None = None
+    map: list[str] = []
+    map_origin: list[str] = []
+    mode: ModeName | None = None
+    query_mode: bool | None = None
+    time_limit: Seconds | None = None
+    lookups: bool | None = None
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -74,59 +81,38 @@ class ApiText(_Text):
 class ConfigText(_Text):
     """The configuration of `corrigible proxy`. Options and environment variables go before it."""
 
-    listen: Annotated[str | None, Field(description="Address to listen on: HOST:PORT")] = None
-    upstream: Annotated[str | None, Field(description="Address of the API: http[s]://host[:port]")] = None
-    grpc_upstream: Annotated[str | None, Field(description="Address of a gRPC API, instead of upstream")] = None
-    descriptors: Annotated[str | None, Field(description="Descriptors of the gRPC API")] = None
-    pack: Annotated[list[str] | None, Field(description="Rule packs: names of built-in ones, or folders")] = None
-    spec: Annotated[list[str] | None, Field(description="Descriptions of the API: files or URLs")] = None
-    base: Annotated[str | None, Field(description="Base path that the description does not state")] = None
-    map: Annotated[list[str] | None, Field(description="Maps of operations that do the same: files")] = None
-    map_origin: Annotated[list[str] | None, Field(description="Other servers that the maps may name")] = None
-    apis: Annotated[
-        list[ApiText] | None, Field(min_length=1, description="Several APIs, instead of upstream, pack, spec and base")
-    ] = None
-    mode: Annotated[
-        ModeName | None,
-        Field(description="What to add to errors unless the caller chooses"),
-    ] = None
-    query_mode: Annotated[
-        bool | None, Field(description="Whether ?mode= is the proxy's also where the API has no description")
-    ] = None
-    time_limit: Annotated[Seconds | None, Field(description="Maximum seconds of a correction")] = None
-    head_timeout: Annotated[Timeout | None, Field(description="Seconds for the head of a request; 0 is for ever")] = (
-        None
-    )
-    idle_timeout: Annotated[
-        Timeout | None, Field(description="Seconds without a byte of a request's body, and between requests")
-    ] = None
-    answer_timeout: Annotated[Timeout | None, Field(description="Seconds for the head of an answer")] = None
-    lookups: Annotated[bool | None, Field(description="Whether the proxy may send reads and dry runs")] = None
-    rewrite_location: Annotated[
-        Literal["redirects", "all", "none"] | None, Field(description="Where the API's own address becomes relative")
-    ] = None
-    engine_mode: Annotated[
-        Literal["reverse", "regular", "transparent"] | None, Field(description="mitmproxy's mode")
-    ] = None
-    engine: Annotated[Literal["mitmproxy", "envoy", "auto"] | None, Field(description="What carries the traffic")] = (
-        None
-    )
-    correctors: Annotated[
-        int | None, Field(ge=1, le=64, description="How many processes correct errors behind Envoy")
-    ] = None
-    relay_key: Annotated[str | None, Field(description="File with the secret of two proxies")] = None
-    upstream_ca: Annotated[str | None, Field(description="Trust only these CA certificates (PEM file)")] = None
-    upstream_cert: Annotated[str | None, Field(description="Client certificate and key (PEM file)")] = None
-    upstream_insecure: Annotated[bool | None, Field(description="Do not verify the API's certificate (tests)")] = None
-    tls_cert: Annotated[str | None, Field(description="Certificate that callers see (PEM file)")] = None
-    tls_key: Annotated[str | None, Field(description="Key of tls_cert, if it is in a file of its own")] = None
-    log: Annotated[str | None, Field(description="File for one JSON line per exchange")] = None
-    quiet: Annotated[bool | None, Field(description="No lines on the terminal about exchanges")] = None
-    reload: Annotated[
-        bool | None, Field(description="Load this file, packs and descriptions anew when they change")
-    ] = None
-    otel: Annotated[bool | None, Field(description="Export traces and metrics by OpenTelemetry")] = None
-    admin: Annotated[str | None, Field(description="Address of /healthz, /readyz and /metrics: HOST:PORT")] = None
+    listen: str | None = None
+    upstream: str | None = None
+    grpc_upstream: str | None = None
+    descriptors: str | None = None
+    pack: list[str] | None = None
+    spec: list[str] | None = None
+    base: str | None = None
+    map: list[str] | None = None
+    map_origin: list[str] | None = None
+    apis: Annotated[list[ApiText] | None, Field(min_length=1)] = None
+    mode: ModeName | None = None
+    query_mode: bool | None = None
+    time_limit: Seconds | None = None
+    head_timeout: Timeout | None = None
+    idle_timeout: Timeout | None = None
+    answer_timeout: Timeout | None = None
+    lookups: bool | None = None
+    rewrite_location: Literal["redirects", "all", "none"] | None = None
+    engine_mode: Literal["reverse", "regular", "transparent"] | None = None
+    engine: Literal["mitmproxy", "envoy", "auto"] | None = None
+    correctors: Annotated[int | None, Field(ge=1, le=64)] = None
+    relay_key: str | None = None
+    upstream_ca: str | None = None
+    upstream_cert: str | None = None
+    upstream_insecure: bool | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    log: str | None = None
+    quiet: bool | None = None
+    reload: bool | None = None
+    otel: bool | None = None
+    admin: str | None = None
 
 
 assert set(Mode) == {"none", "traditional", "verbose", "reflective"} and set(Rewritten) == {"redirects", "all", "none"}

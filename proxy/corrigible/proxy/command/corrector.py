@@ -17,19 +17,7 @@ from corrigible.proxy.http.own_location import Rewritten
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.extra import install_line
 
-from .options import (
-    Groups,
-    Subparsers,
-    UsageError,
-    add_api,
-    base_path,
-    limits_of,
-    one_of,
-    parse_listen,
-    parse_upstream,
-    read_key,
-    read_trust,
-)
+from . import options
 from .plans import ApiPlan, GrpcPlan, RunningPlans, files_of
 
 if TYPE_CHECKING:
@@ -51,15 +39,15 @@ if TYPE_CHECKING:
 _UNIX: Final = "unix:"
 
 
-def add(commands: Subparsers) -> None:
+def add(commands: options.Subparsers) -> None:
     """Add the command's options."""
     parser = commands.add_parser(
         "corrector",
         description="Serve corrections to a gateway that carries the traffic itself. It sends each refused exchange, "
         "and gets the edits of the answer. corrigible envoy config prints the configuration of Envoy for this.",
     )
-    groups = Groups(parser)
-    add_api(groups, listen="127.0.0.1:9090")
+    groups = options.Groups(parser)
+    options.add_api(groups, listen="127.0.0.1:9090")
     groups.operation.add_argument(
         "--ext-proc",
         action="store_true",
@@ -146,7 +134,7 @@ def grpc_job(plan: GrpcPlan, mode: Mode, complain: Callable[[str], None]) -> Pre
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
-        raise UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
+        raise options.UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
     from corrigible.proxy.admin.reload import Part, reload_all
     from corrigible.proxy.build import build_loops
 
@@ -162,7 +150,7 @@ def grpc_job(plan: GrpcPlan, mode: Mode, complain: Callable[[str], None]) -> Pre
     try:
         how = secured(plan.address, plan.trust) if plan.is_secure else None
     except NoCertificate as problem:
-        raise UsageError(f"--upstream-insecure: {problem}") from None
+        raise options.UsageError(f"--upstream-insecure: {problem}") from None
     return Prepared(
         GrpcJob(corrector, plan.address, loops, work, how, descriptors is not None, complain),
         f"-> {plan.target} ({engine.packs}; {mode.value})",
@@ -213,21 +201,21 @@ def run(args: argparse.Namespace) -> int:
 def _prepared(args: argparse.Namespace) -> Prepared:
     from corrigible.proxy.core.relay_seal import Relay
 
-    mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
-    limits = limits_of(args.time_limit, is_looking_up=not args.no_lookups)
-    relay = Relay(read_key(args.relay_key)) if args.relay_key is not None else None
+    mode = Mode(options.one_of("--mode", args.mode, [mode.value for mode in Mode]))
+    limits = options.limits_of(args.time_limit, is_looking_up=not args.no_lookups)
+    relay = Relay(options.read_key(args.relay_key)) if args.relay_key is not None else None
     if args.grpc_upstream is not None:
         return grpc_job(GrpcPlan(args, limits), mode, _say)
     if args.descriptors is not None:
-        raise UsageError("--descriptors needs --grpc-upstream")
+        raise options.UsageError("--descriptors needs --grpc-upstream")
     if args.upstream is None:
-        raise UsageError("--upstream URL is required: look-ups go there")
-    upstream = parse_upstream(args.upstream)
+        raise options.UsageError("--upstream URL is required: look-ups go there")
+    upstream = options.parse_upstream(args.upstream)
     if not args.pack and not args.spec:
-        raise UsageError("--pack or --spec is required")
-    trust = read_trust(args, plaintext=None if upstream.startswith("https:") else f"--upstream {upstream}")
+        raise options.UsageError("--pack or --spec is required")
+    trust = options.read_trust(args, plaintext=None if upstream.startswith("https:") else f"--upstream {upstream}")
     more = {"maps": args.map, "map_origins": args.map_origin, "query_mode": args.query_mode}
-    plan = ApiPlan(args.pack, args.spec, base_path(args.base), mode, limits, upstream, **more)
+    plan = ApiPlan(args.pack, args.spec, options.base_path(args.base), mode, limits, upstream, **more)
     return http_job(plan, relay, trust, Rewritten.NONE)
 
 
@@ -241,7 +229,7 @@ def _by_ext_proc(prepared: Prepared, *, query_mode: bool) -> Listening:
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("envoy_data_plane", "betterproto2", "grpc"):
             raise
-        raise UsageError(f"--ext-proc is not installed: {install_line('ext_proc')}") from None
+        raise options.UsageError(f"--ext-proc is not installed: {install_line('ext_proc')}") from None
 
     def listening(job: Job, answering: Answering, address: str) -> AbstractAsyncContextManager[object]:
         asks = is_asking_for_target(prepared.profiles(), query_mode=query_mode) and prepared.route is not None
@@ -254,9 +242,9 @@ def _address(text: str) -> str:
     """Return `HOST:PORT` or `unix:PATH`."""
     if text.startswith(_UNIX):
         if not text.removeprefix(_UNIX):
-            raise UsageError("--listen unix: needs a path")
+            raise options.UsageError("--listen unix: needs a path")
         return text
-    return str(parse_listen(text))
+    return str(options.parse_listen(text))
 
 
 def _say(line: str) -> None:

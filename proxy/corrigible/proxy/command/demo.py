@@ -11,12 +11,8 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
-from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.adapters.sandbox.server import Server, is_free
-from corrigible.proxy.demo.client import Caller
-from corrigible.proxy.demo.page import BOLD, DIM, Page, ordered
-from corrigible.proxy.demo.scene import SCENES, Scene
-from corrigible.proxy.demo.servers import proxy_for
+from corrigible.adapters.sandbox.server import SandboxError, Server, is_free
+from corrigible.proxy.demo.scene import BOLD, DIM, SCENES, Caller, Page, Scene, ordered, proxy_for
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request

@@ -17,30 +17,15 @@ from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.rules.errors import CorrigibleError
 
+from . import options
 from .envoy_engine import GRACE
-from .options import (
-    TLS_BY_SCHEME,
-    Groups,
-    Subparsers,
-    UsageError,
-    add_api,
-    add_callers_side,
-    base_path,
-    limits_of,
-    one_of,
-    parse_grpc_upstream,
-    parse_listen,
-    parse_upstream,
-    read_identity,
-    read_trust,
-)
 from .spec_option import spec_files
 
 _TARGETS: Final = ("envoy", "gateway", "istio")
 _UNIX: Final = "unix:"
 
 
-def add(commands: Subparsers) -> None:
+def add(commands: options.Subparsers) -> None:
     """Add the command's options."""
     parser = commands.add_parser("envoy")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -50,9 +35,9 @@ def add(commands: Subparsers) -> None:
         description="Print the configuration of Envoy 1.40 or newer for correctors (corrigible corrector) that run "
         "somewhere: a whole one for a plain Envoy, patches for Envoy Gateway and Istio.",
     )
-    groups = Groups(config)
-    add_api(groups, listen="127.0.0.1:8080")
-    add_callers_side(groups)
+    groups = options.Groups(config)
+    options.add_api(groups, listen="127.0.0.1:8080")
+    options.add_callers_side(groups)
     groups.operation.add_argument(
         "--corrector",
         metavar="HOST:PORT",
@@ -97,36 +82,40 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _document(args: argparse.Namespace) -> dict[str, Any]:
-    target = one_of("--for", args.target, _TARGETS)
+    target = options.one_of("--for", args.target, _TARGETS)
     gateway = _gateway(args)
     if target == "istio":
         return istio(gateway, args.name)
     if target == "gateway":
         if args.gateway_listener.count("/") != 2:
-            raise UsageError(f"--gateway-listener {args.gateway_listener}: not NAMESPACE/GATEWAY/LISTENER")
+            raise options.UsageError(f"--gateway-listener {args.gateway_listener}: not NAMESPACE/GATEWAY/LISTENER")
         return envoy_gateway(gateway, args.name, args.gateway_listener)
     return bootstrap(gateway)
 
 
 def _gateway(args: argparse.Namespace) -> Gateway:
-    mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
-    limits = limits_of(args.time_limit, is_looking_up=True)
-    listen = parse_listen(args.listen)
+    mode = Mode(options.one_of("--mode", args.mode, [mode.value for mode in Mode]))
+    limits = options.limits_of(args.time_limit, is_looking_up=True)
+    listen = options.parse_listen(args.listen)
     if not args.corrector:
-        raise UsageError("--corrector HOST:PORT is required")
-    correctors = [one if one.startswith(_UNIX) else str(parse_listen(one, "--corrector")) for one in args.corrector]
+        raise options.UsageError("--corrector HOST:PORT is required")
+    correctors = [
+        one if one.startswith(_UNIX) else str(options.parse_listen(one, "--corrector")) for one in args.corrector
+    ]
     if args.ext_proc and len(correctors) > 1:
-        raise UsageError("--ext-proc takes one --corrector: the protocol has no choice by the caller, whose it keeps")
+        raise options.UsageError(
+            "--ext-proc takes one --corrector: the protocol has no choice by the caller, whose it keeps"
+        )
     is_grpc = args.grpc_upstream is not None
     if is_grpc:
-        scheme, address = parse_grpc_upstream(args.grpc_upstream)
-        upstream = f"{'https' if TLS_BY_SCHEME.get(scheme, False) else 'http'}://{address}"
+        scheme, address = options.parse_grpc_upstream(args.grpc_upstream)
+        upstream = f"{'https' if options.TLS_BY_SCHEME.get(scheme, False) else 'http'}://{address}"
     elif args.upstream is None:
-        raise UsageError("--upstream URL is required")
+        raise options.UsageError("--upstream URL is required")
     else:
-        upstream = parse_upstream(args.upstream)
-    trust = read_trust(args, plaintext=None if upstream.startswith("https:") else f"the address {upstream}")
-    profiles = load_profiles(args.pack, spec_files(args.spec), base=base_path(args.base), rpc=is_grpc)
+        upstream = options.parse_upstream(args.upstream)
+    trust = options.read_trust(args, plaintext=None if upstream.startswith("https:") else f"the address {upstream}")
+    profiles = load_profiles(args.pack, spec_files(args.spec), base=options.base_path(args.base), rpc=is_grpc)
     return Gateway(
         listen.host,
         listen.port,
@@ -140,9 +129,9 @@ def _gateway(args: argparse.Namespace) -> Gateway:
         asks_for_target=is_asking_for_target(profiles, query_mode=args.query_mode),
         refusing=refusing_operations(profiles),
         media_types=media_types(profiles),
-        rewritten=Rewritten(one_of("--rewrite-location", args.rewrite_location, list(Rewritten))),
+        rewritten=Rewritten(options.one_of("--rewrite-location", args.rewrite_location, list(Rewritten))),
         trust=trust,
-        identity=read_identity(args),
+        identity=options.read_identity(args),
         # A gateway of one's own has its own routes: nothing chooses them anew.
         timeouts=Timeouts() if args.target == "envoy" else Timeouts(idle=0),
     )

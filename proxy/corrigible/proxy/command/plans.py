@@ -18,20 +18,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.own_location import OwnLocation, Rewritten
 from corrigible.proxy.tls_files import Trust
 
-from .options import (
-    TLS_BY_SCHEME,
-    Address,
-    EngineMode,
-    UsageError,
-    base_path,
-    limits_of,
-    one_of,
-    parse_grpc_upstream,
-    parse_listen,
-    parse_upstream,
-    read_trust,
-    timeouts_of,
-)
+from . import options
 
 if TYPE_CHECKING:
     from corrigible.proxy.admin.reload import Part
@@ -149,7 +136,7 @@ def map_files(maps: Sequence[str], origins: Sequence[str], upstream: str | None)
 
     for one in origins:
         if "://" not in one or not origin_of(one):
-            raise UsageError(f"--map-origin {one}: not an address such as https://api.example.com")
+            raise options.UsageError(f"--map-origin {one}: not an address such as https://api.example.com")
     return MapFiles([Path(one) for one in maps], upstream or "", origins)
 
 
@@ -159,10 +146,10 @@ class Resolved:
 
     args: argparse.Namespace
     config: Config | None
-    engine_mode: EngineMode
+    engine_mode: options.EngineMode
     mode: Mode
     rewritten: Rewritten
-    listen: Address
+    listen: options.Address
     limits: Limits
     timeouts: Timeouts
     plans: Sequence[ApiPlan]
@@ -175,50 +162,52 @@ class Resolved:
 def resolve(given: argparse.Namespace, *, is_first: bool = True) -> Resolved:
     """Read the environment and the configuration. Raises UsageError, and AuthoringError with file and line."""
     args, config = given.settings.resolved(given, is_first=is_first)
-    engine_mode = cast(EngineMode, one_of("--engine-mode", args.engine_mode, get_args(EngineMode)))
-    mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
-    rewritten = Rewritten(one_of("--rewrite-location", args.rewrite_location, list(Rewritten)))
-    listen = parse_listen(args.listen)
-    limits = limits_of(args.time_limit, is_looking_up=not args.no_lookups)
+    engine_mode = cast(
+        options.EngineMode, options.one_of("--engine-mode", args.engine_mode, get_args(options.EngineMode))
+    )
+    mode = Mode(options.one_of("--mode", args.mode, [mode.value for mode in Mode]))
+    rewritten = Rewritten(options.one_of("--rewrite-location", args.rewrite_location, list(Rewritten)))
+    listen = options.parse_listen(args.listen)
+    limits = options.limits_of(args.time_limit, is_looking_up=not args.no_lookups)
     plans: Sequence[ApiPlan] = []
     if args.grpc_upstream is None:
         if args.descriptors is not None:
-            raise UsageError("--descriptors needs --grpc-upstream")
+            raise options.UsageError("--descriptors needs --grpc-upstream")
         plans = _plans(args, config, engine_mode, mode, listen, limits)
-    return Resolved(args, config, engine_mode, mode, rewritten, listen, limits, timeouts_of(args), plans)
+    return Resolved(args, config, engine_mode, mode, rewritten, listen, limits, options.timeouts_of(args), plans)
 
 
 def _plans(
     args: argparse.Namespace,
     config: Config | None,
-    engine_mode: EngineMode,
+    engine_mode: options.EngineMode,
     mode: Mode,
-    listen: Address,
+    listen: options.Address,
     limits: Limits,
 ) -> Sequence[ApiPlan]:
     if config is not None and config.text.apis:
         if engine_mode != "reverse" or args.upstream or args.pack or args.spec or args.map:
-            raise UsageError(
+            raise options.UsageError(
                 f"{args.config} has apis: --upstream, --pack, --spec, --map and --engine-mode cannot be used with it"
             )
         return [_plan_of(api, config, args, mode, listen) for api in config.text.apis]
     upstream = _upstream(args.upstream, engine_mode, listen)
-    base = base_path(args.base)
+    base = options.base_path(args.base)
     if not args.pack and not args.spec:
-        raise UsageError("--pack or --spec is required")
+        raise options.UsageError("--pack or --spec is required")
     more = {"maps": args.map, "map_origins": args.map_origin, "query_mode": args.query_mode}
     return [ApiPlan(args.pack, args.spec, base, mode, limits, upstream, **more)]
 
 
-def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode, listen: Address) -> ApiPlan:
+def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode, listen: options.Address) -> ApiPlan:
     """Return one of several APIs; what it does not say is as for all of them."""
     is_looking_up = not args.no_lookups if api.lookups is None else api.lookups
     return ApiPlan(
         config.found("pack", api.pack),
         config.found("spec", api.spec),
-        base_path(api.base or ""),
+        options.base_path(api.base or ""),
         mode if api.mode is None else Mode(api.mode),
-        limits_of(api.time_limit or args.time_limit, is_looking_up=is_looking_up),
+        options.limits_of(api.time_limit or args.time_limit, is_looking_up=is_looking_up),
         _upstream(api.upstream, "reverse", listen),
         api.name,
         api.hosts,
@@ -229,17 +218,17 @@ def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode,
     )
 
 
-def _upstream(text: str | None, engine_mode: EngineMode, listen: Address) -> str | None:
+def _upstream(text: str | None, engine_mode: options.EngineMode, listen: options.Address) -> str | None:
     if engine_mode != "reverse":
         if text is not None:
-            raise UsageError(f"--upstream cannot be used with --engine-mode {engine_mode}")
+            raise options.UsageError(f"--upstream cannot be used with --engine-mode {engine_mode}")
         return None
     if text is None:
-        raise UsageError("--upstream URL is required, except with --engine-mode regular or transparent")
-    upstream = parse_upstream(text)
+        raise options.UsageError("--upstream URL is required, except with --engine-mode regular or transparent")
+    upstream = options.parse_upstream(text)
     parts = urlsplit(upstream)
     if listen.port and (parts.hostname, parts.port) == listen:
-        raise UsageError(f"--upstream {upstream}: this is the proxy's own address (--listen)")
+        raise options.UsageError(f"--upstream {upstream}: this is the proxy's own address (--listen)")
     return upstream
 
 
@@ -301,15 +290,17 @@ class GrpcPlan:
         """Without `first`, the options as they were resolved, nothing but files changes. Raises CorrigibleError."""
         for option, default in _HTTP_ONLY.items():
             if getattr(args, option, default) != default:
-                raise UsageError(f"--{option.replace('_', '-')} cannot be used with --grpc-upstream")
+                raise options.UsageError(f"--{option.replace('_', '-')} cannot be used with --grpc-upstream")
         self.args, self._limits = args, limits
         self._given, self._first, self._now = given, first, first
-        scheme, self.address = parse_grpc_upstream(args.grpc_upstream)
+        scheme, self.address = options.parse_grpc_upstream(args.grpc_upstream)
         if first is not None and self.address == str(first.listen):
-            raise UsageError(f"--grpc-upstream {self.address}: this is the proxy's own address (--listen)")
-        may_be_secure = TLS_BY_SCHEME.get(scheme, True)
-        self.trust = read_trust(args, plaintext=None if may_be_secure else f"--grpc-upstream {args.grpc_upstream}")
-        self.is_secure = TLS_BY_SCHEME.get(scheme, self.trust != Trust())
+            raise options.UsageError(f"--grpc-upstream {self.address}: this is the proxy's own address (--listen)")
+        may_be_secure = options.TLS_BY_SCHEME.get(scheme, True)
+        self.trust = options.read_trust(
+            args, plaintext=None if may_be_secure else f"--grpc-upstream {args.grpc_upstream}"
+        )
+        self.is_secure = options.TLS_BY_SCHEME.get(scheme, self.trust != Trust())
 
     @property
     def target(self) -> str:

@@ -14,21 +14,8 @@ from urllib.parse import urlsplit
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.extra import install_line
 
-from . import envoy_engine
-from .options import (
-    Groups,
-    Subparsers,
-    UsageError,
-    add_api,
-    add_callers_side,
-    add_proxy,
-    read_identity,
-    read_key,
-    read_trust,
-    warn_of_plaintext,
-)
+from . import envoy_engine, options
 from .plans import GrpcPlan, Resolved, RunningPlans, resolve
-from .settings import settings_of
 
 if TYPE_CHECKING:
     from corrigible.proxy.core.engine import Engine
@@ -37,18 +24,18 @@ if TYPE_CHECKING:
     from corrigible.proxy.tls_files import Identity, Trust
 
 
-def add(commands: Subparsers) -> None:
+def add(commands: options.Subparsers) -> None:
     """Add the command's options. `run` checks their values, so that each error is one line."""
     parser = commands.add_parser(
         "proxy",
         description="Forward requests to an API. If the API rejects a request and a rule or the API's description "
         "gives a fix, add recovery_feedback to the error. Everything else passes unchanged.",
     )
-    groups = Groups(parser)
-    add_api(groups, listen="127.0.0.1:8080")
-    add_callers_side(groups)
-    add_proxy(groups)
-    parser.set_defaults(run=run, settings=settings_of(parser))
+    groups = options.Groups(parser)
+    options.add_api(groups, listen="127.0.0.1:8080")
+    options.add_callers_side(groups)
+    options.add_proxy(groups)
+    parser.set_defaults(run=run, settings=options.settings_of(parser))
 
 
 def run(given: argparse.Namespace) -> int:
@@ -56,18 +43,18 @@ def run(given: argparse.Namespace) -> int:
     try:
         started = resolve(given)
         args, plans, engine_mode = started.args, started.plans, started.engine_mode
-        key = read_key(Path(args.relay_key)) if args.relay_key is not None else None
+        key = options.read_key(Path(args.relay_key)) if args.relay_key is not None else None
         taken = envoy_engine.taken(started)
         if engine_mode == "reverse":
-            warn_of_plaintext(started.listen, args)
+            options.warn_of_plaintext(started.listen, args)
         grpc = GrpcPlan(args, started.limits, given, started) if args.grpc_upstream is not None else None
         if grpc is None:
             upstreams = [plan.upstream for plan in plans]
             secure = any(url is None or url.startswith("https:") for url in upstreams)
-            trust = read_trust(args, plaintext=None if secure else f"--upstream {upstreams[0]}")
+            trust = options.read_trust(args, plaintext=None if secure else f"--upstream {upstreams[0]}")
             if engine_mode != "reverse" and args.tls_cert is not None:
-                raise UsageError(f"--tls-cert cannot be used with --engine-mode {engine_mode}")
-        identity = read_identity(args)
+                raise options.UsageError(f"--tls-cert cannot be used with --engine-mode {engine_mode}")
+        identity = options.read_identity(args)
         if grpc is None and not taken.is_envoy and find_spec("mitmproxy") is None:
             return _fail(f"mitmproxy is not installed: {install_line('mitmproxy')}", 1)
         if not args.quiet:
@@ -99,7 +86,7 @@ def _run_http(
     from corrigible.proxy.admin.reload import Reloader, reload_all
     from corrigible.proxy.build import build_dispatcher, build_loops
     from corrigible.proxy.http.api_routes import ApiRoutes
-    from corrigible.proxy.runtime.own_process import keep_what_exists
+    from corrigible.proxy.runtime.fork_server import keep_what_exists
 
     from . import spec_option, supervision
 
@@ -179,7 +166,7 @@ def _run_grpc(plan: GrpcPlan, started: Resolved, identity: Identity | None, said
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
-        raise UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
+        raise options.UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
     from corrigible.proxy.admin.reload import Reloader
     from corrigible.proxy.build import build_loops
 
@@ -215,7 +202,7 @@ def _run_grpc(plan: GrpcPlan, started: Resolved, identity: Identity | None, said
                 loops=build_loops(),
             )
         except NoCertificate as problem:
-            raise UsageError(f"--upstream-insecure: {problem}") from None
+            raise options.UsageError(f"--upstream-insecure: {problem}") from None
 
 
 def _say_starting() -> None:

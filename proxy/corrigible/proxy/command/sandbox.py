@@ -10,8 +10,8 @@ from pathlib import Path
 from types import FrameType
 
 from corrigible.adapters.demo.acme.sandbox import acme
-from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.proxy.demo.servers import SANDBOXES, find_server
+from corrigible.adapters.sandbox.server import SandboxError
+from corrigible.proxy.demo.scene import SANDBOXES, find_server
 
 from .options import Subparsers
 

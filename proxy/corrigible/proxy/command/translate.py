@@ -16,8 +16,7 @@ from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.api_profile import Explanation
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.messages import HttpExchange
-from corrigible.proxy.recording.exchange import Recorded
-from corrigible.proxy.recording.reader import Recording, decoded, read_recording
+from corrigible.proxy.recording.reader import Recorded, Recording, decoded, read_recording
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.pack.load import load_pack
 from corrigible.rules.wordings import read

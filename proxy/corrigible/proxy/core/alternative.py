@@ -18,11 +18,11 @@ import orjson
 
 from corrigible.adapters.mapping.map_index import READING_METHODS, FoundMappings, KnownMapping
 from corrigible.adapters.mapping.mapping import Constant, Equivalence, OperationMapping, Probe
-from corrigible.adapters.mapping.places import pattern_of
 from corrigible.adapters.mapping.rewriting import (
     Rewritten,
     edit_operations,
     is_sendable,
+    pattern_of,
     reading_sibling,
     rewritten,
     sibling_path,

@@ -22,9 +22,8 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.message.complaint import complaint
 from corrigible.adapters.formats.pointers import steps
-from corrigible.adapters.formats.statement import is_down
+from corrigible.adapters.formats.statement import complaint, is_down
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, segments, through_arrays, to_pointer, value_at
 from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
@@ -36,7 +35,7 @@ from corrigible.rules.schema_repair.repair import BARRED, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Repair, ask, confirmed, effects, guarded_ops, is_secret, left_out
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Kind, read
+from corrigible.rules.wordings import Kind, Said, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
@@ -65,6 +64,7 @@ class Fact(Enum):
     OF_THE_SERVER = "the text is about the server itself"
     OF_THE_PATH = "nothing was sent beside the path, or the text repeats what that names"
     TAKES_AWAY = "the request takes something away"
+    BESIDE = "another error of the same refusal complains of a value"
 
 
 class Told(NamedTuple):
@@ -177,6 +177,7 @@ ROWS: Final = (
         "it is away already",
     ),
     _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Fact.SHOWN, Answer.DONE, "the goal holds"),
+    _row("one of several", {Kind.FIXED}, _REFUSED, Fact.BESIDE, Answer.SILENT, "a member is fixed, not the resource"),
     _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
     _row("refused value", {Kind.STATE, Kind.FIXED}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"),
     _row("repeated", _ALL, _ANY, Fact.REPEATED, Answer.SILENT, "what is repeated may be what is wrong"),
@@ -336,6 +337,10 @@ class _Refusal:
         texts = (one for _, one in islice(values_in(self._case.body, ""), _MOST_VALUES) if isinstance(one, str))
         return any(one.isalpha() and not self._goal.isdisjoint(_stems(one)) for one in texts)
 
+    def _is_beside(self) -> bool:
+        others = (read(one.message) for one in self._case.errors if one is not self._error)
+        return any(one.of(Kind.VALUE, Kind.MISSING, Kind.UNKNOWN) for one in others)
+
     def _is_passing(self) -> bool:
         says_when = bool(self._case.exchange.headers.get("retry-after", "").strip())
         return says_when or any(one.row.endswith(_ENDING) for one in self._reading.said)
@@ -458,7 +463,7 @@ _NOT_OFFERED: Final = frozenset({Kind.FEATURE, Kind.FIXED})
 """Kinds of complaints after which a member may be left out whatever the description says."""
 _MAY_BE_A_VALUE: Final = ".only-available"
 """The row of "is not allowed", which may be said of a value as well."""
-_NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS, Kind.RIGHT, Kind.TOGETHER})
+_NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS, Kind.RIGHT})
 _LEAVE_OUT: Final = "Leave it out, if the call may do without it: no other value is known that the server takes."
 
 
@@ -524,9 +529,19 @@ def _is_optional(case: RefusalCase, error: Violation, place: str, described: Des
         is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
         if is_required or (not error.message and place.startswith("/body/") and declared.schema):
             return not is_required
+    if is_told and any(_needs_another(one, name, case.request) for one in reading.of(Kind.TOGETHER)):
+        return True
     return any(
         not one.row.endswith(_MAY_BE_A_VALUE) for one in reading.of(*(_NOT_OFFERED if is_told else (Kind.FEATURE,)))
     )
+
+
+def _needs_another(said: Said, name: str, request: Request) -> bool:
+    """Whether a sentence says that a member needs another one, which was not sent: `b is only allowed when a is`."""
+    first, *others = [letters(one) for one in said.slots.get("field", ())] or [""]
+    places = islice(values_in(request.body, "/body"), _MOST_VALUES)
+    sent = {letters(one) for place, _ in places for one in segments(place)}
+    return first == name and bool(others) and sent.isdisjoint(others)
 
 
 def _names_account(place: str) -> bool:

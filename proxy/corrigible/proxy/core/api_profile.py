@@ -11,10 +11,10 @@ import orjson
 from corrigible.adapters.base import Adapter, Described, Undescribed
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.mapping.map_index import Maps
+from corrigible.adapters.operation import NOTHING, Vocabulary
 from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.reader.scorer import reasons
-from corrigible.adapters.vocabulary import NOTHING, Vocabulary
-from corrigible.rules.engine.index import RuleIndex
+from corrigible.rules.engine.evaluate import RuleIndex
 from corrigible.rules.language.rule import Branch
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.violation import Violation

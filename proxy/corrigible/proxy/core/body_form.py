@@ -26,7 +26,7 @@ from corrigible.adapters.bodies.request_form import (
 from corrigible.adapters.formats.pointers import member_said
 from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.budget import spend
-from corrigible.rules.media_range import accepts
+from corrigible.rules.lookup_headers import accepts
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.schema_repair.body import ACCEPT, BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json

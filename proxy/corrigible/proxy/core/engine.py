@@ -22,7 +22,7 @@ from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.functions.builtin import unix
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import MISSING, value_at
-from corrigible.rules.safety.other_word import known_words
+from corrigible.rules.safety.spelling import known_words
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import reading_with
 from corrigible.schema.document import pointer_problem

@@ -12,9 +12,8 @@ from urllib.parse import unquote
 
 from corrigible.adapters.base import Undescribed
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
-from corrigible.rules.engine.evaluate import RuleResult, evaluate
+from corrigible.rules.engine.evaluate import RuleResult, evaluate, why_not
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
-from corrigible.rules.engine.index import why_not
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import Lookup, LookupAnswer
@@ -23,7 +22,7 @@ from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.schema_repair.body import ACCEPT, repair_accept, repair_body
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import trim_schema
-from corrigible.rules.schema_repair.missing import NAMED
+from corrigible.rules.schema_repair.names import NAMED
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation

@@ -22,8 +22,8 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.formats.message.sent_values import SentValue, has_word
-from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.adapters.formats.sent_places import SentValue, sent_places
+from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.reader.evidence import paths_said
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at

@@ -16,8 +16,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from corrigible.adapters.bodies.answer import read_answer
-from corrigible.adapters.operation import COMMON_BASE
-from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.adapters.operation import COMMON_BASE, Vocabulary
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.nearness import is_slip

@@ -34,6 +34,7 @@ _OF_CONFLICT: Final = _OF_ANY_STATUS | {"conflict"}
 _STATUS_DIGITS: Final = 3
 _ABOUT_A_MEMBER: Final = (Kind.MISSING, Kind.UNKNOWN, Kind.VALUE, Kind.MALFORMED, Kind.MEDIA_TYPE, Kind.APART)
 _NOT_TAKEN: Final = ("not allowed", "not permitted", "not expected")
+_OF_LACK: Final = word_set("missing required require empty blank specified provided given supplied")
 _FEW_WORDS: Final = 3
 _MOST_OF_LITTLE: Final = 5
 
@@ -75,6 +76,11 @@ def may_be_about_names(message: str) -> bool:
     """Whether a message that names no place may mean that a name is unknown: it says next to nothing, or so."""
     is_short = len(message.split()) < _FEW_WORDS or says_nothing(message, 400)
     return is_short or bool(read(message).of(*_ABOUT_A_MEMBER))
+
+
+def misses_something(message: str) -> bool:
+    """Whether a message has a word for what was not sent: it may have been sent under another name."""
+    return not _OF_LACK.isdisjoint(words(message[:_READ]))
 
 
 def refuses_a_member(message: str) -> bool:

@@ -14,18 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.vocabulary import ANY
-from corrigible.rules.pointer import escape
+from corrigible.adapters.operation import ANY
 from corrigible.rules.safety.nearness import is_same, last_word
 from corrigible.rules.schema_repair.json_schema import choices
-from corrigible.rules.schema_repair.levels import (
-    ALL_DECLARED,
-    IN_QUERY,
-    NO_BODY,
-    NOT_OF_BODY,
-    are_moved,
-    are_parameters,
-)
+from corrigible.rules.schema_repair.levels import IN_QUERY, NOT_OF_BODY
 from corrigible.rules.schema_repair.route import BARE, UNNAMED
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
@@ -45,24 +37,15 @@ def noted(violation: SchemaViolation, request: Request, operation: str, descript
         is_other = bool(known) and ANY not in known
         return violation._replace(schema={**violation.schema, NOT_OF_BODY: sorted(known)}) if is_other else violation
     declared = {path[1] for path in description.vocabulary(operation).places if len(path) == 2 and path[0] == "query"}
-    sent = [str(name) for name in request.body] if isinstance(request.body, dict) else []
-    schemas = {
-        name: description.declared_place(request, operation, f"/query/{escape(name)}").schema
-        for name in sent[:_MOST_MEMBERS]
-        if name in declared
-    }
-    all_declared = {ALL_DECLARED: True} if are_moved(request, schemas) else {}
-    return violation._replace(schema={**violation.schema, NO_BODY: True, **all_declared})
-
-
-_MOST_MEMBERS = 32
+    is_all = isinstance(request.body, dict) and (len(request.body) == 1 or request.body.keys() <= declared)
+    return violation._replace(schema={**violation.schema, NOT_OF_BODY: []}) if is_all else violation
 
 
 def _is_read_by_query(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
     """Whether GET is the only method of a path, and takes all members of the body in its query."""
     body = request.body
     match = description.operations.find("GET", request.path) if offered == ("GET",) else None
-    if match is None or not isinstance(body, dict) or not are_parameters(body):
+    if match is None or not isinstance(body, dict) or not body:
         return False
     known = {*description.vocabulary(match[0]).places}
     return all(("query", str(name)) in known for name in body)

@@ -20,7 +20,7 @@ from corrigible.adapters.base import Described
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
 from corrigible.rules.schema_repair.json_schema import trim_schema
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -162,7 +162,7 @@ def _plain(text: str) -> str:
 
 def _sent(request: Request) -> list[tuple[str, str]]:
     """Return the names of the members that were sent, each with its place, the outermost first."""
-    named = (one for one in sent_places(request) if not one.path[-1].isdecimal() and not one.text_place)
+    named = (one for one in sent_places(request) if not one.path[-1].isdecimal())
     return [(one.path[-1], one.pointer) for one in islice(named, _MOST_PLACES)]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Protocol, runtime_checkable
 
-from corrigible.adapters.formats.message.complaint import told_state
+from corrigible.adapters.formats.statement import told_state
 from corrigible.adapters.openapi.related_reads import NamedResource, RelatedReads
 from corrigible.adapters.operation import Operations
 from corrigible.rules.safety.decisive import READS

@@ -15,15 +15,15 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from corrigible.adapters.bodies.listing import with_references
 from corrigible.adapters.openapi.related_reads import Creation, Item
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.safety.stored import is_wrapper, unmet_values
-from corrigible.rules.schema_repair.listing import with_references
 from corrigible.rules.schema_repair.route import schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, is_secret, options

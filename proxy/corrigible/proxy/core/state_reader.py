@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import orjson
 
+from corrigible.adapters.bodies.listing import Listing, read_listing
 from corrigible.adapters.openapi.related_reads import RelatedReads
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.lookup_headers import lookup_headers
 from corrigible.rules.pointer import escape, segments, value_at
 from corrigible.rules.safety.loss import LookupResult
-from corrigible.rules.schema_repair.listing import Listing, read_listing
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, Repair, ask, is_secret, result_of
 from corrigible.rules.violation import Violation

@@ -17,7 +17,7 @@ from typing import Final
 
 from corrigible.adapters.formats.pointers import pointer, steps
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation

@@ -15,7 +15,7 @@ from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive, word_set, words
 from corrigible.rules.safety.json_text import fault
 from corrigible.rules.safety.nearness import LONGEST, distance, is_same_spelling, letters, nearest
-from corrigible.rules.safety.time_span import GO_DURATION
+from corrigible.rules.safety.written_moment import GO_DURATION
 from corrigible.rules.schema_repair.body import CONTENT, text_schema
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import (
@@ -107,7 +107,8 @@ def _replaced(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaV
     message, name = error.message[:_READ_OF_A_RULE], segments(error.pointer)[-1]
     said = (one for one in read(message).of(Kind.UNKNOWN) if not one.row.endswith(_GUESSED))
     named = next((one for each in said for one in each.slots.get("instead", ())), "")
-    if not named or named in (name, value) or letters(named) in _NO_NAMES:
+    is_name = named.replace(".", "_").replace("-", "_").isidentifier() and len(named) > 1
+    if not is_name or named in (name, value) or letters(named) in _NO_NAMES:
         return None
     if isinstance(value, str) and value != name and repeats(message, value):
         schema = {**declared.schema, "const": named, ONLY_TOLD: True}

@@ -19,8 +19,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from corrigible.adapters.formats.message.sent_values import has_word
 from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.adapters.formats.statement import has_word
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
@@ -29,14 +29,14 @@ from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
 from corrigible.rules.schema_repair.json_schema import choices
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import read
+from corrigible.rules.wordings import Kind, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Protocol
 
 from .api_profile import RefusalCase
 from .evidence import MOST_TEXTS, Change, Edit, Evidence, Refused, is_choice, is_scalar, is_within
-from .nothing_said import may_be_about_names, refuses_a_member
+from .nothing_said import may_be_about_names, misses_something, refuses_a_member, says_little
 from .request_at_fault import OF_UNKNOWN
 
 
@@ -296,6 +296,18 @@ def _is_placed_by_words(edit: Edit) -> bool:
     return any(not one.is_move and not one.is_near for one in edit.changes)
 
 
+def _is_filled_in(edit: Edit) -> bool:
+    """Whether a value is added that nobody sent, and a text that says something does not say that it is missing."""
+    added = [one for one in edit.changes if one.old is MISSING and one.new not in ({}, []) and not one.is_move]
+    is_told = edit.error.constraint == "required" and not edit.error.likely
+    if is_told or not any(one.place.startswith(("/body/", "/query/")) for one in added):
+        return False
+    message = edit.error.message
+    is_said = bool(read(message).of(Kind.MISSING)) or misses_something(message)
+    is_named = any(tokens_of(message).mention(segments(one.place)[-1]) is not None for one in added)
+    return not is_said and bool(message.strip()) and (is_named or not says_little(message))
+
+
 def _is_more(edit: Edit) -> bool:
     """Whether more may be asked for than was: a larger number, the other truth value, other words, another time."""
     is_flagged = bool(edit.suggestion["safety"].get("changes_intent"))
@@ -347,6 +359,7 @@ VETOES: Final = (
     Veto("two changes", "a value is near in other letters and another case", _is_slip_in_another_case),
     Veto("truth word", "a truth value would be a word that is not true or false", _is_another_truth_word),
     Veto("words alone", "only words of the answer tell the place, and what has to stand there", _is_placed_by_words),
+    Veto("filled in", "a value is added that nobody sent, and the answer misses none", _is_filled_in),
     Veto("more", "more may be asked for than was: an amount, a time, a right", _is_more),
 )
 """Laws 4 to 8 of the design: no invented values, nothing lost unsaid, near is not enough where it is not alone."""

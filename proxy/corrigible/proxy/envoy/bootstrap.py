@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS
-from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.message_head import DIGESTS
+from corrigible.proxy.http.messages import DOCUMENTS
 from corrigible.proxy.http.own_location import Rewritten
 
-from .clusters import (
+from .gateway import (
     API_CLUSTER,
     API_HTTP1,
     BODY_IDLES,
@@ -30,6 +30,7 @@ from .clusters import (
     PROBE_AFTER,
     PROBE_EVERY,
     PROBES,
+    Gateway,
     certificate,
     clusters,
     corrector_clusters,
@@ -40,13 +41,12 @@ from .clusters import (
     seconds,
     socket,
     transport_socket,
+    typed,
 )
-from .gateway import Gateway
 from .log_line import COUNT, FORMAT, MILLISECONDS, PASSED_CLASSES, REQUEST_LATE
 
 Json = dict[str, Any]
 
-_API: Final = "type.googleapis.com/envoy.extensions"
 WATCHED: Final = "corrigible.loops"
 """The runtime key that has successes watched for the end of a loop, in percent."""
 _WATCHING: Final = "corrigible.watching"
@@ -65,6 +65,7 @@ _UPGRADES: Final = ("websocket", "SPDY/3.1", "tcp", "h2c", "connect-udp")
 _PRESSURE: Final = "injected_resource"
 _STREAMS: Final = 100
 """Of one connection; each has a connection to an API that speaks HTTP/1.1."""
+_PRESENT: Final[Json] = {"present_match": True}
 _DEATHS: Final = ("UF", "UH", "UC", "UT", "LR", "UR", "UPE", "URX", "DPE", "NR", "DC", "DR")
 
 
@@ -88,17 +89,12 @@ def bootstrap(gateway: Gateway) -> Json:
 
 def _overload_manager(gateway: Gateway) -> Json:
     """Return how many connections of callers there may be, and that idle ones make room before that."""
-    monitors = [
-        _monitor("global_downstream_max_connections", "downstream_connections.v3.DownstreamConnectionsConfig")
-        | {"max_active_downstream_connections": gateway.connections}
-    ]
+    most = {"max_active_downstream_connections": gateway.connections}
+    kind = "downstream_connections.v3.DownstreamConnectionsConfig"
+    monitors = [_monitor("global_downstream_max_connections", kind, **most)]
+    manager: Json = {"refresh_interval": "0.25s", "resource_monitors": monitors}
     if gateway.pressure is not None:
-        monitors.append(_monitor(_PRESSURE, f"{_PRESSURE}.v3.InjectedResourceConfig") | {"filename": gateway.pressure})
-    manager: Json = {
-        "refresh_interval": "0.25s",
-        "resource_monitors": [{"name": one.pop("name"), "typed_config": one} for one in monitors],
-    }
-    if gateway.pressure is not None:
+        monitors.append(_monitor(_PRESSURE, f"{_PRESSURE}.v3.InjectedResourceConfig", filename=gateway.pressure))
         pressure = f"envoy.resource_monitors.{_PRESSURE}"
         idle = {"timer": "HTTP_DOWNSTREAM_CONNECTION_IDLE", "min_timeout": "0.1s"}
         manager["actions"] = [
@@ -118,12 +114,12 @@ def _overload_manager(gateway: Gateway) -> Json:
     return manager
 
 
-def _monitor(name: str, kind: str) -> Json:
-    return {"name": f"envoy.resource_monitors.{name}", "@type": f"{_API}.resource_monitors.{kind}"}
+def _monitor(name: str, kind: str, **config: Any) -> Json:
+    return typed(f"envoy.resource_monitors.{name}", f"resource_monitors.{kind}", **config)
 
 
 def listener(gateway: Gateway) -> Json:
-    chain: Json = {"filters": [{"name": "http", "typed_config": connection_manager(gateway)}]}
+    chain: Json = {"filters": [connection_manager(gateway)]}
     timeouts = gateway.timeouts
     if timeouts.head:
         chain["transport_socket_connect_timeout"] = seconds(timeouts.head)
@@ -157,7 +153,6 @@ def _probes() -> list[Json]:
 def connection_manager(gateway: Gateway) -> Json:
     """Return the filter that reads HTTP, with all that is below it."""
     manager: Json = {
-        "@type": f"{_API}.filters.network.http_connection_manager.v3.HttpConnectionManager",
         "stat_prefix": "callers",
         "codec_type": "AUTO",
         "http_protocol_options": {
@@ -177,16 +172,14 @@ def connection_manager(gateway: Gateway) -> Json:
         "skip_xff_append": True,
         "use_remote_address": False,
         "early_header_mutation_extensions": [
-            {
-                "name": "keep",
-                "typed_config": {
-                    "@type": f"{_API}.http.early_header_mutation.header_mutation.v3.HeaderMutation",
-                    "mutations": [
-                        {"append": _header_from(_CALLERS_PROTO, _PROTO)},
-                        *([{"append": _version()}] if has_both(gateway) else []),
-                    ],
-                },
-            }
+            typed(
+                "keep",
+                "http.early_header_mutation.header_mutation.v3.HeaderMutation",
+                mutations=[
+                    {"append": _header_from(_CALLERS_PROTO, _PROTO)},
+                    *([{"append": _version()}] if has_both(gateway) else []),
+                ],
+            )
         ],
         "forward_client_cert_details": "ALWAYS_FORWARD_ONLY",
         "proxy_100_continue": True,
@@ -206,7 +199,7 @@ def connection_manager(gateway: Gateway) -> Json:
     }
     if not gateway.is_grpc:
         manager["local_reply_config"] = local_replies()
-    return manager
+    return typed("http", "filters.network.http_connection_manager.v3.HttpConnectionManager", **manager)
 
 
 def _callers_http2(gateway: Gateway) -> Json:
@@ -352,21 +345,16 @@ def _successes(gateway: Gateway, *, is_watching: bool) -> Json:
     """Return what tells the answers that no corrector has to see."""
     has_loop = {
         "single_predicate": {
-            "input": {
-                "name": "envoy.matching.inputs.dynamic_metadata",
-                "typed_config": {
-                    "@type": f"{_API}.matching.common_inputs.network.v3.DynamicMetadataInput",
-                    "filter": "corrigible",
-                    "path": [{"key": "loop"}],
-                },
-            },
-            "custom_match": {
-                "name": "envoy.matching.matchers.metadata_matcher",
-                "typed_config": {
-                    "@type": f"{_API}.matching.input_matchers.metadata.v3.Metadata",
-                    "value": {"string_match": {"exact": "1"}},
-                },
-            },
+            "input": typed(
+                "envoy.matching.inputs.dynamic_metadata",
+                "matching.common_inputs.network.v3.DynamicMetadataInput",
+                **_our("loop"),
+            ),
+            "custom_match": typed(
+                "envoy.matching.matchers.metadata_matcher",
+                "matching.input_matchers.metadata.v3.Metadata",
+                value={"string_match": {"exact": "1"}},
+            ),
         }
     }
     seen = [has_loop] if is_watching else []
@@ -395,43 +383,27 @@ def _not(predicate: Json) -> Json:
 
 
 def _skipped_if(predicate: Json, http_filter: Json) -> Json:
-    skip = {
-        "name": "skip",
-        "typed_config": {"@type": f"{_API}.filters.common.matcher.action.v3.SkipFilter"},
-    }
-    return {
-        "name": http_filter["name"],
-        "typed_config": {
-            "@type": f"{_API}.common.matching.v3.ExtensionWithMatcher",
-            "extension_config": http_filter,
-            "xds_matcher": {"matcher_list": {"matchers": [{"predicate": predicate, "on_match": {"action": skip}}]}},
-        },
-    }
+    skip = typed("skip", "filters.common.matcher.action.v3.SkipFilter")
+    return typed(
+        http_filter["name"],
+        "common.matching.v3.ExtensionWithMatcher",
+        extension_config=http_filter,
+        xds_matcher={"matcher_list": {"matchers": [{"predicate": predicate, "on_match": {"action": skip}}]}},
+    )
 
 
 def _lua(name: str, text: str, gateway: Gateway, *, is_watching: bool = False) -> Json:
     source = {"inline_string": lua_filter(text, gateway, watches=is_watching)}
-    return {
-        "name": name,
-        "typed_config": {"@type": f"{_API}.filters.http.lua.v3.Lua", "default_source_code": source},
-    }
+    return typed(name, "filters.http.lua.v3.Lua", default_source_code=source)
 
 
 def _router() -> Json:
-    return {
-        "name": "envoy.filters.http.router",
-        "typed_config": {"@type": f"{_API}.filters.http.router.v3.Router", "suppress_envoy_headers": True},
-    }
+    return typed("envoy.filters.http.router", "filters.http.router.v3.Router", suppress_envoy_headers=True)
 
 
 def _access_log(gateway: Gateway) -> Json:
-    log: Json = {
-        "name": "envoy.access_loggers.stdout",
-        "typed_config": {
-            "@type": f"{_API}.access_loggers.stream.v3.StdoutAccessLog",
-            "log_format": {"json_format": dict(FORMAT), "json_format_options": {"sort_properties": False}},
-        },
-    }
+    written = {"json_format": dict(FORMAT), "json_format_options": {"sort_properties": False}}
+    log = typed("envoy.access_loggers.stdout", "access_loggers.stream.v3.StdoutAccessLog", log_format=written)
     if not gateway.logs_all:
         log["filter"] = _noteworthy(gateway)
     return log
@@ -441,27 +413,18 @@ def _passed_counts(gateway: Gateway) -> list[Json]:
     """Return what counts and times successes that are not logged, by class of status: in Envoy, at next to no cost."""
     if gateway.admin is None or gateway.logs_all:
         return []
-    unspoken: Json = {
-        "metadata_filter": {
-            "matcher": {**_spoken_of(), "invert": True},
-            "match_if_key_not_found": True,
-        }
-    }
+    unspoken = _has("entry", _PRESENT, inverted=True)
     if gateway.is_grpc:
         unspoken = {"and_filter": {"filters": [unspoken, {"grpc_status_filter": {"statuses": ["OK"]}}]}}
     return [
-        {
-            "name": f"passed.{name}",
-            "filter": {"and_filter": {"filters": [_status("GE", first), _status("LE", first + 99), unspoken]}},
-            "typed_config": {
-                "@type": f"{_API}.access_loggers.stats.v3.Config",
-                "stats_scope": {},
-                "histograms": [
-                    {"stat": {"name": MILLISECONDS + name}, "unit": "Milliseconds", "value_format": "%DURATION%"}
-                ],
-                "counters": [{"stat": {"name": COUNT + name}, "value_fixed": 1}],
-            },
-        }
+        {"filter": {"and_filter": {"filters": [_status("GE", first), _status("LE", first + 99), unspoken]}}}
+        | typed(
+            f"passed.{name}",
+            "access_loggers.stats.v3.Config",
+            stats_scope={},
+            histograms=[{"stat": {"name": MILLISECONDS + name}, "unit": "Milliseconds", "value_format": "%DURATION%"}],
+            counters=[{"stat": {"name": COUNT + name}, "value_fixed": 1}],
+        )
         for name, first in PASSED_CLASSES.items()
     ]
 
@@ -471,9 +434,15 @@ def _status(comparison: str, status: int) -> Json:
     return {"status_code_filter": {"comparison": {"op": comparison, "value": value}}}
 
 
-def _spoken_of() -> Json:
-    """Return what tells exchanges that a corrector spoke of."""
-    return {"filter": "corrigible", "path": [{"key": "entry"}], "value": {"present_match": True}}
+def _our(key: str) -> Json:
+    """Return where a filter of ours, or a corrector, has said something of an exchange."""
+    return {"filter": "corrigible", "path": [{"key": key}]}
+
+
+def _has(key: str, value: Json, *, inverted: bool = False) -> Json:
+    """Return what tells exchanges of which something was said."""
+    matcher = {**_our(key), "value": value, **({"invert": True} if inverted else {})}
+    return {"metadata_filter": {"matcher": matcher, "match_if_key_not_found": inverted}}
 
 
 def _noteworthy(gateway: Gateway) -> Json:
@@ -481,7 +450,7 @@ def _noteworthy(gateway: Gateway) -> Json:
     filters: list[Json] = [
         _status("GE", 400),
         {"response_flag_filter": {"flags": list(_DEATHS)}},
-        {"metadata_filter": {"matcher": _spoken_of(), "match_if_key_not_found": False}},
+        _has("entry", _PRESENT),
     ]
     if gateway.is_grpc:
         filters.append({"grpc_status_filter": {"statuses": ["OK"], "exclude": True}})
@@ -495,34 +464,30 @@ NAME: Final = "corrigible.ext_proc"
 
 def ext_proc_filter(gateway: Gateway, cluster: str) -> Json:
     """Return the filter. The corrector says of each exchange what of it is told further (`mode_override`)."""
-    seconds = f"{gateway.seconds:g}s"
-    return {
-        "name": NAME,
-        "typed_config": {
-            "@type": "type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor",
-            "grpc_service": {"envoy_grpc": {"cluster_name": cluster}},
-            "failure_mode_allow": True,
-            "message_timeout": seconds,
-            "allow_mode_override": True,
-            "request_attributes": ["source.address"],
-            "metadata_options": {"receiving_namespaces": {"untyped": ["corrigible"]}},
-            "processing_mode": {
-                "request_header_mode": "SEND",
-                "response_header_mode": "SEND",
-                "request_body_mode": "NONE",
-                "response_body_mode": "NONE",
-                "request_trailer_mode": "SKIP",
-                "response_trailer_mode": "SKIP",
-            },
+    return typed(
+        NAME,
+        "filters.http.ext_proc.v3.ExternalProcessor",
+        grpc_service={"envoy_grpc": {"cluster_name": cluster}},
+        failure_mode_allow=True,
+        message_timeout=seconds(gateway.seconds),
+        allow_mode_override=True,
+        request_attributes=["source.address"],
+        metadata_options={"receiving_namespaces": {"untyped": ["corrigible"]}},
+        processing_mode={
+            "request_header_mode": "SEND",
+            "response_header_mode": "SEND",
+            "request_body_mode": "NONE",
+            "response_body_mode": "NONE",
+            "request_trailer_mode": "SKIP",
+            "response_trailer_mode": "SKIP",
         },
-    }
+    )
 
 
 # What Envoy answers in the API's place: where that does not answer, or its answer is too large to be held back.
 
 _STATUSES: Final = (*range(400, 432), 451, *range(500, 512))
 """Of refusals that may be held back. One that is too large and has another status becomes a 500."""
-_TEXT: Final = "text/plain; charset=utf-8"
 
 
 def local_replies() -> Json:
@@ -534,27 +499,11 @@ def local_replies() -> Json:
             "filter": tells or {"response_flag_filter": {"flags": list(flags)}},
             "status_code": status,
             **({"headers_to_add": [mark]} if flags else {}),  # without a head no filter would take it off
-            "body_format_override": {
-                "text_format_source": {"inline_string": f"corrigible: {text}\n"},
-                "content_type": _TEXT,
-            },
+            "body_format_override": _page(text),
         }
 
-    def comparison(status: int) -> Json:
-        return {
-            "status_code_filter": {"comparison": {"op": "EQ", "value": {"default_value": status, "runtime_key": "x"}}}
-        }
-
-    holding = {
-        "metadata_filter": {
-            "matcher": {"filter": "corrigible", "path": [{"key": "holding"}], "value": {"present_match": True}},
-            "match_if_key_not_found": False,
-        }
-    }
+    holding = _has("holding", _PRESENT)
     broken = {"and_filter": {"filters": [{"response_flag_filter": {"flags": ["UC", "UR", "UPE"]}}, holding]}}
-    any_error = {
-        "status_code_filter": {"comparison": {"op": "GE", "value": {"default_value": 400, "runtime_key": "x"}}}
-    }
     return {
         "mappers": [
             mapper([], "the upstream closed the connection before its answer was complete", tells=broken),
@@ -562,43 +511,27 @@ def local_replies() -> Json:
             mapper(["UPE"], "the upstream's answer is not valid HTTP"),
             mapper(["UF", "UH"], "no connection to the upstream"),  # why is in the log: it may say where that is
             mapper(["UT"], "the upstream did not answer in time", 504),
-            mapper([], REQUEST_LATE, 408, comparison(408)),
+            mapper([], REQUEST_LATE, 408, _status("EQ", 408)),
             *map(_too_large, _STATUSES),
-            {"filter": any_error, "headers_to_add": [mark]},
+            {"filter": _status("GE", 400), "headers_to_add": [mark]},
         ]
     }
 
 
 def _too_large(status: int) -> Json:
     """Return the page for a refusal that became too large to be held back. Its status is the API's own."""
-    text = f"corrigible: the API's answer has no length, and is over {HELD >> 20} MiB\n"
+    held = _has("held", {"string_match": {"exact": str(status)}})
     return {
-        "filter": {
-            "and_filter": {
-                "filters": [
-                    {
-                        "status_code_filter": {
-                            "comparison": {"op": "EQ", "value": {"default_value": 500, "runtime_key": "x"}}
-                        }
-                    },
-                    {
-                        "metadata_filter": {
-                            "matcher": {
-                                "filter": "corrigible",
-                                "path": [{"key": "held"}],
-                                "value": {"string_match": {"exact": str(status)}},
-                            },
-                            "match_if_key_not_found": False,
-                        }
-                    },
-                ]
-            }
-        },
+        "filter": {"and_filter": {"filters": [_status("EQ", 500), held]}},
         "status_code": status,
-        "body_format_override": {
-            "text_format_source": {"inline_string": text},
-            "content_type": _TEXT,
-        },
+        "body_format_override": _page(f"the API's answer has no length, and is over {HELD >> 20} MiB"),
+    }
+
+
+def _page(text: str) -> Json:
+    return {
+        "text_format_source": {"inline_string": f"corrigible: {text}\n"},
+        "content_type": "text/plain; charset=utf-8",
     }
 
 

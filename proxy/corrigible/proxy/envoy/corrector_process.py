@@ -21,8 +21,7 @@ from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.proxy.http.api_routes import ApiRoute
 from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher
-from corrigible.proxy.runtime.fork_server import Served
-from corrigible.proxy.runtime.own_process import keep_what_exists
+from corrigible.proxy.runtime.fork_server import Served, keep_what_exists
 from corrigible.proxy.tls_files import USUAL, Trust
 
 from .http_server import Answering, Connection

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from corrigible.proxy.runtime.fork_server import LENGTH, RUN, ForkServer, Served
-from corrigible.proxy.runtime.own_process import adopt_orphans, name_process
+from corrigible.proxy.runtime.fork_server import LENGTH, RUN, ForkServer, Served, adopt_orphans, name_process
 
 from .corrector_process import UNIX, Job
 from .corrector_process import run as run_corrector

@@ -23,7 +23,7 @@ from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS, Group, Times
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.http.messages import RequestHead, ResponseHead
-from corrigible.proxy.runtime.own_process import keep_what_exists, most_connections, raise_limit
+from corrigible.proxy.runtime.fork_server import keep_what_exists, most_connections, raise_limit
 
 from . import CannotStart
 from .bootstrap import WATCHED, bootstrap

@@ -24,10 +24,9 @@ from corrigible.proxy.grpc.status import DETAILS
 from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.runtime.fork_server import Served
 
-from .grpc_wire import metadata_of, seconds_of, single_message, status_of
 from .http_server import Answering, Call, Reply
 from .process import SuccessWatch
-from .processing import GrpcWants, Wants
+from .processing import GrpcWants, Wants, metadata_of, seconds_of, single_message, status_of
 from .refusal_message import ENTRY, LOOPS, SECTIONS, Head, Unreadable, read_head, read_message, told, written
 
 

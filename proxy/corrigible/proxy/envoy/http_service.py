@@ -18,19 +18,8 @@ from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHe
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
+from . import refusal_message
 from .http_server import Call, Reply
-from .refusal_message import (
-    ENTRY,
-    LOOPS,
-    SECTIONS,
-    Head,
-    Unreadable,
-    head_edits,
-    read_head,
-    read_message,
-    told,
-    written,
-)
 
 _MILLISECONDS: Final = 1000
 
@@ -57,26 +46,26 @@ class HttpService:
                 case b"/v1/refusal":
                     return await self._refusal(call)
                 case b"/v1/success":
-                    head = self._request(read_head(call.body), call)
+                    head = self._request(refusal_message.read_head(call.body), call)
                     self._api.corrector.passed(head, 200)
                     return Reply(204, _loops_of(self._api.corrector, self._api.corrector.caller(head)))
                 case b"/v1/target":
-                    head = self._request(read_head(call.body), call)
+                    head = self._request(refusal_message.read_head(call.body), call)
                     return Reply(200, body=bytes_of(self._api.corrector.upstream_target(head.target)))
                 case b"/v1/document":
-                    return self._document(self._request(read_head(call.body), call))
+                    return self._document(self._request(refusal_message.read_head(call.body), call))
                 case b"/healthz":
                     return Reply(200, body=b"ok\n")
-        except Unreadable as problem:
+        except refusal_message.Unreadable as problem:
             return Reply(400, body=f"{problem}\n".encode())
         return Reply(404)
 
     @staticmethod
-    def _request(head: Head, call: Call) -> RequestHead:
+    def _request(head: refusal_message.Head, call: Call) -> RequestHead:
         """Return a request as its caller sent it. The authority stands among the headers, as in HTTP/1.1."""
         pseudo = head.pseudo
         if ":method" not in pseudo or ":path" not in pseudo:
-            raise Unreadable("the request has no :method or no :path")
+            raise refusal_message.Unreadable("the request has no :method or no :path")
         target = call.headers.get(b"corrigible-target", b"").decode("utf-8", "surrogateescape")
         peer = call.headers.get(b"corrigible-peer", b"").decode()
         headers = [("host", pseudo[":authority"]), *head.headers] if ":authority" in pseudo else head.headers
@@ -91,12 +80,12 @@ class HttpService:
         return Reply(200, fields, stored.body)
 
     async def _refusal(self, call: Call) -> Reply:
-        message = read_message(call.headers.get(SECTIONS, b""), call.body)
+        message = refusal_message.read_message(call.headers.get(refusal_message.SECTIONS, b""), call.body)
         request = self._request(message.request, call)
         try:
             response = ResponseHead(int(message.response.pseudo[":status"]), message.response.headers)
         except (KeyError, ValueError):
-            raise Unreadable("the answer has no :status") from None
+            raise refusal_message.Unreadable("the answer has no :status") from None
         started = self._started(call)
         native = HttpExchange(request, message.request_body, response, message.response_body)
         id = secrets.token_hex(16)
@@ -129,12 +118,20 @@ class HttpService:
         entry = with_outcome(entry, outcome, reason=attempt.why.reason)
         if outcome is None or outcome.rewrite is None:
             return _unchanged(entry)
-        edits = "\n".join(head_edits(response.headers, outcome.rewrite.headers))
-        lengths, body = written([bytes_of(edits), outcome.rewrite.body])
+        edits = "\n".join(refusal_message.head_edits(response.headers, outcome.rewrite.headers))
+        lengths, body = refusal_message.written([bytes_of(edits), outcome.rewrite.body])
         loops = _loops_of(corrector, caller)
         if loops and self._watch_successes is not None:
             await self._watch_successes()
-        return Reply(200, ((SECTIONS, lengths), (ENTRY, told(entry).encode()), *loops), body)
+        return Reply(
+            200,
+            (
+                (refusal_message.SECTIONS, lengths),
+                (refusal_message.ENTRY, refusal_message.told(entry).encode()),
+                *loops,
+            ),
+            body,
+        )
 
     def _started(self, call: Call) -> float:
         """Return when the request came in, as far as the gateway says it."""
@@ -168,11 +165,11 @@ def _entry(
 
 def _loops_of(corrector: HttpCorrector, caller: str) -> tuple[tuple[bytes, bytes], ...]:
     """Return the header that says that a caller has a loop; nothing if it has none."""
-    return ((LOOPS, b"1"),) if corrector.loops is not None and corrector.loops.has_loop(caller) else ()
+    return ((refusal_message.LOOPS, b"1"),) if corrector.loops is not None and corrector.loops.has_loop(caller) else ()
 
 
 def _unchanged(entry: Entry) -> Reply:
-    return Reply(204, ((ENTRY, told(entry).encode()),))
+    return Reply(204, ((refusal_message.ENTRY, refusal_message.told(entry).encode()),))
 
 
 def _origin(upstream: Upstream | None, request: RequestHead) -> Origin:

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Final, NoReturn
 
-from corrigible.proxy.runtime.own_process import name_process
+from corrigible.proxy.runtime.fork_server import name_process
 
 _SHORT: Final = ("/tmp", "/dev/shm")
 """Where sockets can be if the folder for temporary files has too long a name."""

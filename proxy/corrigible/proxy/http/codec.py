@@ -1,13 +1,21 @@
 """HTTP messages into an exchange, and a decision into the answer; no I/O.
 
 Knows: headers, encodings, modes, where feedback goes. Does not know: sockets, clocks, what any rule says.
+
+Feedback about paths as the caller sends them, where the proxy takes a prefix away from each.
+
+An HTML page or an empty body as a problem document (RFC 9457), for callers who prefer JSON.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from http.client import responses
+from typing import Any, Final
+
+import orjson
 
 from corrigible.proxy.core.corrector import NotCorrected, Unplaced
 from corrigible.proxy.core.decision import Annotate, Decision
@@ -23,17 +31,119 @@ from corrigible.proxy.core.mode import (
     queried,
     without_mode,
 )
-from corrigible.proxy.embed.json_splice import blank
+from corrigible.proxy.embed.json_splice import MEMBER, blank, splice
 from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback
+from corrigible.rules.lookup_headers import media_ranges
+from corrigible.rules.schema_repair.json_schema import literal_pattern
 from corrigible.schema.content_encoding import coding, decoded
-from corrigible.schema.exchange import Exchange, Request
+from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.word import TERMINAL_ACTIONS, BaseAction
 
-from .feedback_store import DOCUMENTS, DocumentResponse, Documents
 from .message_head import DIGESTS, covers_body
-from .messages import Headers, HttpExchange, RequestHead, ResponseHead, Rewrite
-from .prefixed_feedback import with_prefix
-from .problem_page import headers_of_problem, is_no_document, prefers_json, problem_document
+from .messages import DOCUMENTS, DocumentResponse, Documents, Headers, HttpExchange, RequestHead, ResponseHead, Rewrite
 from .request_reader import read_request
+
+_MEDIA_TYPE: Final = "application/problem+json"
+_JSON: Final = re.compile(r"application/(?:[\w.-]+\+)?json")
+_PAGES: Final = frozenset({"text/html", "application/xhtml+xml", "text/*"})
+
+
+def prefers_json(headers: Headers) -> bool:
+    """Whether `Accept` names JSON, and pages of HTML with less weight or not at all."""
+    ranges = media_ranges(", ".join(value for name, value in headers if name.lower() == "accept"))
+    of_json = max((one.weight for one in ranges if _JSON.fullmatch(one.media)), default=0.0)
+    return of_json > max((one.weight for one in ranges if one.media in _PAGES), default=0.0)
+
+
+def is_no_document(headers: Headers, body: bytes) -> bool:
+    """Whether an answer is an HTML page, or empty: a program that asked for JSON can read nothing in it."""
+    return not body or any(
+        name.lower() == "content-type" and value.strip().lower().startswith("text/html") for name, value in headers
+    )
+
+
+def headers_of_problem(headers: Headers) -> Headers:
+    """Return the headers of a page or an empty body for the problem document in its place."""
+    named = [(name, _MEDIA_TYPE if name.lower() == "content-type" else value) for name, value in headers]
+    missing = [] if any(name.lower() == "content-type" for name, _ in headers) else [("Content-Type", _MEDIA_TYPE)]
+    return [*named, *missing, ("Vary", "Accept")]
+
+
+def problem_document(status: int, decision: Annotate) -> bytes:
+    """Return the text of a page, if there is one, and the feedback as one JSON object."""
+    problem: dict[str, Json] = {"type": "about:blank", "status": status}
+    if status in responses:
+        problem["title"] = responses[status]
+    if isinstance(decision.case.text, str) and decision.case.text:
+        problem["detail"] = decision.case.text
+    return splice(orjson.dumps(problem), problem, {"": [b'"' + MEMBER.encode() + b'":' + decision.encoded]})
+
+
+def with_prefix(decision: Annotate, prefix: str) -> Annotate:
+    """Return the decision with the prefix before each path that the caller would send."""
+    feedback = dict(decision.feedback)
+    feedback["suggestions"] = [_suggestion(one, prefix) for one in feedback["suggestions"] or ()]
+    return decision._replace(feedback=feedback, encoded=orjson.dumps(feedback))
+
+
+def _suggestion(suggestion: Any, prefix: str) -> Json:
+    out = dict(suggestion)
+    if isinstance(out.get("patch"), list):
+        out["patch"] = [_operation(one, prefix) for one in out["patch"]]
+    if isinstance(out.get("steps"), list):
+        out["steps"] = [_at_path(one, prefix) for one in out["steps"]]
+    if isinstance(out.get("placeholders"), list):
+        out["placeholders"] = [_placeholder(one, prefix) for one in out["placeholders"]]
+    if isinstance(out.get("parameters"), Mapping) and _tells(out):
+        out["parameters"] = _called(_at_path(out["parameters"], prefix), prefix)
+    return out
+
+
+_TELLING: Final = TERMINAL_ACTIONS | {BaseAction.USE_ALTERNATIVE_ENDPOINT}
+"""Actions whose parameters tell of requests and results. Those of the others may be members of a body."""
+
+
+def _tells(suggestion: Mapping[str, Json]) -> bool:
+    """Whether a path among the parameters is one of this server's: with an origin it is another's."""
+    is_telling = not _TELLING.isdisjoint((suggestion.get("action"), suggestion.get("base_action")))
+    return is_telling and "origin" not in (suggestion.get("parameters") or {})
+
+
+def _called(parameters: Any, prefix: str) -> Json:
+    method = parameters.get("method")
+    if isinstance(method, str) and (call := _CALL.fullmatch(method)) is not None:
+        return {**parameters, "method": f"{call[1]} {prefix}{call[2]}"}
+    return dict(parameters)
+
+
+_CALL: Final = re.compile(r"([A-Z]+) (/.*)", re.DOTALL)
+
+
+def _operation(operation: Any, prefix: str) -> Json:
+    if operation.get("path") == "/path" and isinstance(operation.get("value"), str):
+        return {**operation, "value": prefix + operation["value"]}
+    return dict(operation)
+
+
+def _placeholder(placeholder: Any, prefix: str) -> Json:
+    schema = placeholder.get("schema")
+    if placeholder.get("pointer") != "/path" or not isinstance(schema, Mapping):
+        return dict(placeholder)
+    schema = dict(schema)
+    if isinstance(schema.get("pattern"), str) and schema["pattern"].startswith("^"):
+        schema["pattern"] = f"^{literal_pattern(prefix)}{schema['pattern'][1:]}"
+    for name in ("enum", "examples"):
+        if isinstance(schema.get(name), list):
+            schema[name] = [prefix + one if isinstance(one, str) else one for one in schema[name]]
+    return {**placeholder, "schema": schema}
+
+
+def _at_path(document: Any, prefix: str) -> Json:
+    path = document.get("path") if isinstance(document, Mapping) else None
+    if isinstance(path, str) and path.startswith("/"):
+        return {**document, "path": prefix + path}
+    return dict(document) if isinstance(document, Mapping) else document
+
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _READS = frozenset({"GET", "HEAD"})

@@ -14,8 +14,7 @@ from corrigible.proxy.core.mode import Mode, ModeChoice
 from corrigible.schema.content_encoding import decoded_size
 
 from .codec import HttpCodec
-from .feedback_store import DOCUMENTS, DocumentResponse
-from .messages import HttpExchange, RequestHead, ResponseHead, Rewrite
+from .messages import DOCUMENTS, DocumentResponse, HttpExchange, RequestHead, ResponseHead, Rewrite
 from .request_reader import read_request
 
 HttpOutcome = Outcome[Rewrite]

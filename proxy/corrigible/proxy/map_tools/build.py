@@ -16,20 +16,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from corrigible.adapters.mapping import plan_text
 from corrigible.adapters.mapping.annotation import Consensus, OperationPair, Proposal, judged_mappings
 from corrigible.adapters.mapping.builder import Builder, Pair
 from corrigible.adapters.mapping.evaluation import is_queries, read_queries
 from corrigible.adapters.mapping.likeness import Probe
 from corrigible.adapters.mapping.mapping import Equivalence, Evidence, MapFile, OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.plan_text import (
-    Asked,
-    UnreadableAnswer,
-    judged,
-    mapping_question,
-    mapping_reflection,
-    read_answer,
-)
 from corrigible.adapters.mapping.sqlite_index import SqliteIndex
 from corrigible.adapters.mapping.store import OperationIndex
 from corrigible.model.provider_client import ProviderError
@@ -44,12 +37,15 @@ _WORTH_ASKING = 0.01
 """The likeness of the best candidate: below it there is nothing to ask about."""
 
 
-def questions(builder: Builder) -> Iterator[tuple[list[Pair], Asked]]:
+def questions(builder: Builder) -> Iterator[tuple[list[Pair], plan_text.Asked]]:
     """Yield what a model is asked about each source, with the pairs of its candidates."""
     for key, pairs in builder.pairs().items():
         shown = [pair for pair in pairs if pair.score > 0][:SHOWN]
         if shown and shown[0].score >= _WORTH_ASKING:
-            yield shown, mapping_question(builder.operation(key), [builder.operation(pair.target) for pair in shown])
+            yield (
+                shown,
+                plan_text.mapping_question(builder.operation(key), [builder.operation(pair.target) for pair in shown]),
+            )
 
 
 def refined(builder: Builder, model: Model) -> list[OperationMapping]:
@@ -62,19 +58,19 @@ def refined(builder: Builder, model: Model) -> list[OperationMapping]:
         key = shown[0].source
         try:
             kept = _judged(question, len(shown), model)
-        except (ProviderError, UnreadableAnswer):
+        except (ProviderError, plan_text.UnreadableAnswer):
             model.failed += 1
             continue
         found[key] = list(_combined(builder, shown, kept, lexical.get(key, []), model))
     return [one for key in builder.pairs() for one in found.get(key, [])]
 
 
-def _judged(question: Asked, count: int, model: Model) -> dict[int, str]:
+def _judged(question: plan_text.Asked, count: int, model: Model) -> dict[int, str]:
     """Ask twice: for the mappings, and for what is wrong with them."""
     first = model.ask(question)
-    judged(read_answer(first.text), count)
-    said, schema = mapping_reflection(first.text)
-    return judged(read_answer(model.ask(question, [(first, said)], schema).text), count)
+    plan_text.judged(plan_text.read_answer(first.text), count)
+    said, schema = plan_text.mapping_reflection(first.text)
+    return plan_text.judged(plan_text.read_answer(model.ask(question, [(first, said)], schema).text), count)
 
 
 def _combined(
@@ -160,7 +156,7 @@ def builders(
         yield _between(index, source, group, together)
 
 
-def first_questions(index: OperationIndex, sources: Sequence[str], targets: Sequence[str]) -> Iterator[Asked]:
+def first_questions(index: OperationIndex, sources: Sequence[str], targets: Sequence[str]) -> Iterator[plan_text.Asked]:
     """Yield what a model would be asked first about each source."""
     for source, group in _pairs(sources, targets):
         yield from (question for _, question in questions(_between(index, source, group, {})))
@@ -347,7 +343,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _dry_run(questions: Iterator[Asked]) -> int:
+def _dry_run(questions: Iterator[plan_text.Asked]) -> int:
     """Print the first questions, and how many there are. Each is followed by one more, for the criticism."""
     count = 0
     for question in questions:

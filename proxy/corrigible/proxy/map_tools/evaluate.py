@@ -8,24 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from corrigible.adapters.mapping.evaluation import (
-    Averages,
-    Baseline,
-    Call,
-    MappingScore,
-    Query,
-    SequenceScore,
-    Truth,
-    annotated_truths,
-    baseline,
-    by_descriptions,
-    by_names,
-    by_vectors,
-    read_queries,
-    read_truth,
-    score,
-    score_sequences,
-)
+from corrigible.adapters.mapping import evaluation
 from corrigible.adapters.mapping.likeness import Profile
 from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import OperationMapping
@@ -47,7 +30,7 @@ def run_queries(args: argparse.Namespace) -> int:
     """Score plans, and print one row for each method."""
     model = options.model(args)
     mappings = mappings_for(args)
-    queries = read_queries(args.queries)[: args.limit]
+    queries = evaluation.read_queries(args.queries)[: args.limit]
     index = SqliteIndex(args.index, options.embedder(args))
     try:
         if args.dry_run and queries:
@@ -73,18 +56,20 @@ def run_queries(args: argparse.Namespace) -> int:
     return 0
 
 
-def _scored(queries: Sequence[Query], index: OperationIndex, planned: Callable[[str, Search], Plan]) -> SequenceScore:
-    return score_sequences(
+def _scored(
+    queries: Sequence[evaluation.Query], index: OperationIndex, planned: Callable[[str, Search], Plan]
+) -> evaluation.SequenceScore:
+    return evaluation.score_sequences(
         ([_call(one) for one in planned(query.utterance, _search(index, query)).calls], query.calls)
         for query in queries
     )
 
 
-def _call(one: CanonicalOperation) -> Call:
+def _call(one: CanonicalOperation) -> evaluation.Call:
     return one.api, one.name
 
 
-def _search(index: OperationIndex, query: Query) -> Search:
+def _search(index: OperationIndex, query: evaluation.Query) -> Search:
     """Search the whole index, or the operations that a query offers."""
     if not query.candidates:
         return lambda text, limit: index.search(text, limit)
@@ -102,7 +87,7 @@ def _search(index: OperationIndex, query: Query) -> Search:
     return among
 
 
-def _print_plans(rows: Sequence[tuple[str, SequenceScore]], *, as_json: bool) -> None:
+def _print_plans(rows: Sequence[tuple[str, evaluation.SequenceScore]], *, as_json: bool) -> None:
     if as_json:
         for name, score in rows:
             shares = {"sets": _shares(score.sets), "order": _shares(score.order)}
@@ -115,11 +100,11 @@ def _print_plans(rows: Sequence[tuple[str, SequenceScore]], *, as_json: bool) ->
         print(f"{name:50} {_shown_averages(score.sets)} {_shown_averages(score.order)}")
 
 
-def _shares(found: Averages | None) -> dict[str, float] | None:
+def _shares(found: evaluation.Averages | None) -> dict[str, float] | None:
     return None if found is None else {"precision": found.precision, "recall": found.recall, "f1": found.f1}
 
 
-def _shown_averages(found: Averages | None) -> str:
+def _shown_averages(found: evaluation.Averages | None) -> str:
     if found is None:
         return f"{'-':>6} {'-':>6} {'-':>6}"
     return f"{found.precision:6.4f} {found.recall:6.4f} {found.f1:6.4f}"
@@ -159,8 +144,8 @@ def run(args: argparse.Namespace) -> int:
         raise CorrigibleError("nothing to score by: --truth FILE..., --annotations FILE... or --queries FILE")
     if args.model:
         raise CorrigibleError("--model belongs to --queries; for mappings there is `corrigible map build --refine`")
-    truths = [read_truth(file) for file in args.truth]
-    truths += annotated_truths(options.agreed(args))
+    truths = [evaluation.read_truth(file) for file in args.truth]
+    truths += evaluation.annotated_truths(options.agreed(args))
     if not truths:
         raise CorrigibleError("nothing to score by: nobody judged anything, or of each pair as many say yes as no")
     embedder = options.embedder(args)
@@ -174,7 +159,7 @@ def run(args: argparse.Namespace) -> int:
         mappings = list(read_map(args.map).mappings) if args.map else _built(index, truths)
     finally:
         index.close()
-    rows = [("this map", score(mappings, truths))]
+    rows = [("this map", evaluation.score(mappings, truths))]
     rows += [(f"{one.name}, from {one.threshold:g}", one.score) for one in _baselines(operations, truths, embedder)]
     if args.json:
         for name, found in rows:
@@ -199,28 +184,32 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _built(index: SqliteIndex, truths: Sequence[Truth]) -> list[OperationMapping]:
+def _built(index: SqliteIndex, truths: Sequence[evaluation.Truth]) -> list[OperationMapping]:
     pairs = sorted({(truth.source_api, truth.target_api) for truth in truths})
     return [one for source, target in pairs for one in build_map(index, [source], [target]).mappings]
 
 
 def _baselines(
-    operations: Mapping[str, Sequence[CanonicalOperation]], truths: Sequence[Truth], embedder: Embedder | None
-) -> Iterator[Baseline]:
+    operations: Mapping[str, Sequence[CanonicalOperation]],
+    truths: Sequence[evaluation.Truth],
+    embedder: Embedder | None,
+) -> Iterator[evaluation.Baseline]:
     profiles = [Profile(one) for listed in operations.values() for one in listed]
-    yield baseline("names alone", by_names(profiles), operations, truths)
-    yield baseline("descriptions alone (words)", by_descriptions(profiles), operations, truths)
+    yield evaluation.baseline("names alone", evaluation.by_names(profiles), operations, truths)
+    yield evaluation.baseline("descriptions alone (words)", evaluation.by_descriptions(profiles), operations, truths)
     if embedder is not None:
         made = embedder.vectors([indexed_text(one.operation) for one in profiles])
         vectors = {one.key: vector for one, vector in zip(profiles, made, strict=True)}
-        yield baseline(f"descriptions alone ({embedder.name})", by_vectors(vectors), operations, truths)
+        yield evaluation.baseline(
+            f"descriptions alone ({embedder.name})", evaluation.by_vectors(vectors), operations, truths
+        )
 
 
 def _shown(share: float | None) -> str:
     return "     -" if share is None else f"{share:6.3f}"
 
 
-def _document(name: str, found: MappingScore) -> dict[str, object]:
+def _document(name: str, found: evaluation.MappingScore) -> dict[str, object]:
     shares = {"targets": found.operations, "related": found.related, "fields": found.fields}
     counts = {
         key: {

@@ -9,25 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from corrigible.adapters.mapping import plan_text
 from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.plan_text import (
-    MOST,
-    STYLES,
-    Asked,
-    Search,
-    UnreadableAnswer,
-    answer_schema,
-    chosen,
-    clauses,
-    observation,
-    propose,
-    react_question,
-    read_answer,
-    reflection,
-    sequence_question,
-)
 from corrigible.adapters.mapping.sqlite_index import SqliteIndex
 from corrigible.model.conversation import Reply
 from corrigible.model.provider_client import ProviderError
@@ -57,28 +42,28 @@ class Plan:
     """Why a model's answer is missing, or what it thinks."""
 
 
-def lexical_plan(utterance: str, search: Search) -> Plan:
-    return Plan(tuple(hit.operation for hit in propose(utterance, search)), "lexical")
+def lexical_plan(utterance: str, search: plan_text.Search) -> Plan:
+    return Plan(tuple(hit.operation for hit in plan_text.propose(utterance, search)), "lexical")
 
 
-def candidates(utterance: str, search: Search) -> list[CanonicalOperation]:
+def candidates(utterance: str, search: plan_text.Search) -> list[CanonicalOperation]:
     """Return what a model may choose from: the best for the whole utterance, and for each of its wishes."""
     hits = [*search(utterance, _CANDIDATES // 2)]
-    for clause in clauses(utterance)[:MOST]:
+    for clause in plan_text.clauses(utterance)[: plan_text.MOST]:
         hits += search(clause, 3)
     found = {(hit.operation.api, hit.operation.key): hit.operation for hit in hits}
     return list(found.values())[:_CANDIDATES]
 
 
-def first_question(utterance: str, listed: Sequence[CanonicalOperation], style: str) -> Asked:
+def first_question(utterance: str, listed: Sequence[CanonicalOperation], style: str) -> plan_text.Asked:
     """Return what a model is asked first in a style."""
     if style == "react":
-        return react_question(utterance, listed)
-    return sequence_question(utterance, listed, thinks=style == "chain-of-thought")
+        return plan_text.react_question(utterance, listed)
+    return plan_text.sequence_question(utterance, listed, thinks=style == "chain-of-thought")
 
 
 def model_plan(
-    utterance: str, search: Search, model: Model, style: str, mappings: Sequence[OperationMapping] = ()
+    utterance: str, search: plan_text.Search, model: Model, style: str, mappings: Sequence[OperationMapping] = ()
 ) -> Plan:
     """Ask a model. Where it fails the plan is empty and says why: no other method takes its place unsaid."""
     listed = candidates(utterance, search)
@@ -90,33 +75,37 @@ def model_plan(
             return _react(utterance, listed, search, model, method)
         question = first_question(utterance, listed, style)
         reply = model.ask(question)
-        document = read_answer(reply.text)
-        numbers, dropped = chosen(document, len(listed))
+        document = plan_text.read_answer(reply.text)
+        numbers, dropped = plan_text.chosen(document, len(listed))
         if style == "reflection":
-            said = reflection(reply.text, listed, mappings)
-            document = read_answer(model.ask(question, [(reply, said)], answer_schema("criticism", "calls")).text)
-            numbers, dropped = chosen(document, len(listed))
-    except (ProviderError, UnreadableAnswer) as problem:
+            said = plan_text.reflection(reply.text, listed, mappings)
+            document = plan_text.read_answer(
+                model.ask(question, [(reply, said)], plan_text.answer_schema("criticism", "calls")).text
+            )
+            numbers, dropped = plan_text.chosen(document, len(listed))
+    except (ProviderError, plan_text.UnreadableAnswer) as problem:
         model.failed += 1
         return Plan((), method, note=str(problem))
     note = str(document.get("criticism") or document.get("thought") or "")
     return Plan(tuple(listed[at] for at in dict.fromkeys(numbers)), method, dropped, note)
 
 
-def _react(utterance: str, listed: list[CanonicalOperation], search: Search, model: Model, method: str) -> Plan:
+def _react(
+    utterance: str, listed: list[CanonicalOperation], search: plan_text.Search, model: Model, method: str
+) -> Plan:
     """Let the model search until it finishes; after the last step its calls count as they are."""
     question, turns = first_question(utterance, listed, "react"), list[tuple[Reply, str]]()
     for step in range(_STEPS):
         reply = model.ask(question, turns)
-        document = read_answer(reply.text)
+        document = plan_text.read_answer(reply.text)
         if document.get("action") != "search" or step == _STEPS - 1:
-            numbers, dropped = chosen(document, len(listed))
+            numbers, dropped = plan_text.chosen(document, len(listed))
             calls = tuple(listed[at] for at in dict.fromkeys(numbers))
             return Plan(calls, method, dropped, str(document.get("thought") or ""))
         known = {(one.api, one.key) for one in listed}
         hits = search(str(document.get("query") or ""), _FOUND)
         more = [hit.operation for hit in hits if (hit.operation.api, hit.operation.key) not in known]
-        turns.append((reply, observation(more, len(listed) + 1)))
+        turns.append((reply, plan_text.observation(more, len(listed) + 1)))
         listed += more
     raise AssertionError("the last step returns")
 
@@ -138,7 +127,9 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def add_style(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--style", choices=STYLES, default="few-shot", help="how a model is asked (default: few-shot)")
+    parser.add_argument(
+        "--style", choices=plan_text.STYLES, default="few-shot", help="how a model is asked (default: few-shot)"
+    )
     parser.add_argument(
         "--map", type=Path, metavar="FILE", help="mappings: those to score, or to reflect with (--style reflection)"
     )

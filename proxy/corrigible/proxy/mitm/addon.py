@@ -18,9 +18,8 @@ from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.core.mode import ModeChoice
 from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
 from corrigible.proxy.http.corrector import HttpOutcome, size_to_read
-from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.lookup_client import LookupClient, Origin
-from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
+from corrigible.proxy.http.messages import DOCUMENTS, HttpExchange, bytes_of, text_of
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, Unanswered, kind_of, unanswered
 from corrigible.rules.lookup import Lookup, LookupAnswer
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from mitmproxy import options, platform
 from mitmproxy.proxy import mode_specs
 
-from corrigible.proxy.runtime.own_process import CONNECTIONS, scarcity_threshold
+from corrigible.proxy.runtime.fork_server import CONNECTIONS, scarcity_threshold
 
 from .connection import ClientConnection, ReadQueue
 from .inline_hooks import HookRunner

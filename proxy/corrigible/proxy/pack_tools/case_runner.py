@@ -14,7 +14,7 @@ from corrigible.proxy.core.api_profile import ApiProfile, Explanation
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.index import RuleIndex
+from corrigible.rules.engine.evaluate import RuleIndex
 from corrigible.rules.errors import AuthoringError, Place, suggest_spelling
 from corrigible.rules.language.rule import Branch, Rule, SuggestionGroup
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed

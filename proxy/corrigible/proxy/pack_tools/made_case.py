@@ -27,10 +27,9 @@ from corrigible.proxy.core.api_profile import ApiProfile, match_operation, parse
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.request_reader import read_request
-from corrigible.proxy.recording.exchange import Recorded
-from corrigible.proxy.recording.reader import Recording, decoded
+from corrigible.proxy.recording.reader import Recorded, Recording, decoded
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.index import RuleIndex
+from corrigible.rules.engine.evaluate import RuleIndex
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.language.rule_model import CaseText
 from corrigible.rules.language.yaml_source import read_source

@@ -9,7 +9,7 @@ from mitmproxy import exceptions, http, io
 from corrigible.proxy.http.messages import RequestHead, ResponseHead
 from corrigible.rules.errors import AuthoringError, Place
 
-from .exchange import Recorded
+from .reader import Recorded
 
 
 def read_flows(path: Path) -> list[Recorded]:

@@ -21,7 +21,17 @@ from corrigible.schema.content_encoding import coding
 from corrigible.schema.document import form_pairs
 from corrigible.schema.extra import install_line
 
-from .exchange import Recorded
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One exchange as messages, with a name."""
+
+    name: str
+    request: RequestHead
+    request_body: bytes
+    response: ResponseHead
+    response_body: bytes
+    started: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,14 @@ Knows: processes, their limits, a socket to each. Does not know: what the work i
 Two servers are forked while there is one thread, and do no task: what they fork later is as fresh as that, and there in
 milliseconds. One forks all workers, the other one waits: it takes the place of the first when that ends, whatever that
 ended by, and forks another one to wait. They end with their parent, and workers with the server that forked them.
+
+What a process does about itself: its memory, its name, the children of its children, and its file descriptors.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import pickle
@@ -23,7 +26,79 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from .own_process import end_with_parent, name_process
+try:
+    import resource
+except ImportError:  # Windows has no such limit
+    resource = None  # type: ignore[assignment]  # checked in both functions
+
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_NAME: Final = 15
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_LONGEST: Final = 15
+"""Bytes of a name that the kernel keeps."""
+
+
+def keep_what_exists() -> None:
+    """Have the collector leave alone what exists now, which stays: it need not walk all of that again and again.
+
+    Call it before a fork: each page that the collector writes to would be copied. Memory that is free goes back to the
+    system, where that can be asked for it: what was loaded left a good deal of it.
+    """
+    gc.collect()
+    gc.freeze()
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:  # of glibc
+        trim(0)
+
+
+def name_process(name: str) -> None:
+    """Have `ps -o comm` and `top` show this name: else all that were forked have the one of the command."""
+    _prctl(_PR_SET_NAME, name.encode()[:_LONGEST])
+
+
+def adopt_orphans() -> None:
+    """Be the parent of all processes below this one whose own parent ends."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_parent(signal: int) -> None:
+    """Have this process sent a signal when the parent ends. Look afterwards whether it has ended before."""
+    _prctl(_PR_SET_PDEATHSIG, signal)
+
+
+def _prctl(option: int, argument: int | bytes) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
+
+
+CONNECTIONS: Final = 1 << 14
+"""Of callers. Above this number idle ones are closed."""
+_OWN: Final = 64
+"""What a process has open for itself."""
+
+
+def raise_limit() -> None:
+    """Raise the limit as far as the system allows: the usual 1,024 serve 500 callers, with two each."""
+    if resource is None:
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError):  # some systems report a limit that they do not grant
+        return
+
+
+def scarcity_threshold() -> int:
+    """Return the descriptor number from which on they are scarce. The system assigns the lowest free number."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if resource is not None else 1 << 14
+    if resource is not None and soft == resource.RLIM_INFINITY:
+        return 1 << 20
+    return soft - soft // 8
+
+
+def most_connections() -> int:
+    """Return how many callers one process can serve at once, with a connection to the API for each."""
+    return max(8, min(CONNECTIONS, (scarcity_threshold() - _OWN) // 2))
+
 
 if sys.platform != "win32":
     import resource
@@ -300,13 +375,13 @@ def work(connection: socket.socket, served: Served) -> None:
     while (message := _received(connection)) is not None:
         match message:
             case (str(kind), name, arguments) if kind == NOTE:
-                with contextlib.suppress(Exception):
+                with contextlib.suppress(Exception):  # nobody waits for an answer, and the worker has others to serve
                     served[name](*arguments)
             case (str(kind), name, arguments, named) if kind == RUN:
                 try:
                     value = _done(served[name](*arguments, **named), connection, served)
                     data = pickle.dumps((DONE, value, _peak() - least), pickle.HIGHEST_PROTOCOL)
-                except Exception as problem:
+                except Exception as problem:  # whatever it is, the parent waits to hear of it
                     data = pickle.dumps((FAILED, f"{type(problem).__name__}: {problem}"))
                 _send(connection, data)
 

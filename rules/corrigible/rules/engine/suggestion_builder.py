@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from corrigible.rules.budget import MOST_UNITS, UNITS_OF_VALUE, content_size
-from corrigible.rules.functions.edits import Operation, edits
+from corrigible.rules.functions.builtin import Operation, edits
 from corrigible.rules.language.evaluator import Values
 from corrigible.rules.language.expression import EvaluationError, Expression
 from corrigible.rules.language.rule import (
@@ -30,8 +30,7 @@ from corrigible.rules.pointer import escape, is_among, parameters_at, schema_at,
 from corrigible.rules.safety.decisive import is_decisive_guess
 from corrigible.schema.exchange import Json, Request
 
-from .guarded_patch import changes_request, derive, guarded, with_new_idempotency_key
-from .lookup_path import encode_values, foreign_texts
+from .guarded_patch import changes_request, derive, encode_values, foreign_texts, guarded, with_new_idempotency_key
 
 _MOST_ALTERNATIVES = 5
 _MOST_TOGETHER = 32

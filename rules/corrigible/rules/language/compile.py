@@ -39,8 +39,7 @@ from .rule import (
     SuggestionSpec,
     Template,
 )
-from .rule_model import Match, RuleText
-from .suggestion_model import AskEachText, AskText, EachText, LookupText, SuggestionText
+from .rule_model import AskEachText, AskText, EachText, LookupText, Match, RuleText, SuggestionText
 from .syntax import RESERVED, ExpressionError
 from .yaml_source import Source, Trail
 

@@ -12,23 +12,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from corrigible.rules.budget import Oversized, begin_expression, spend
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
-from corrigible.rules.functions.builtin import (
-    at,
-    base64,
-    base64_meant,
-    find,
-    flat,
-    fresh_key,
-    includes,
-    integer,
-    is_base64,
-    names,
-    or_value,
-    respell,
-    unix,
-)
-from corrigible.rules.functions.edits import edits
-from corrigible.rules.functions.quantity import quantity, quantity_text
+from corrigible.rules.functions import builtin
 from corrigible.rules.pointer import parameter_pointer
 from corrigible.rules.repair_functions import repair_functions
 from corrigible.rules.safety.nearness import nearest
@@ -138,8 +122,21 @@ DEFINITIONS: Mapping[str, Callable[..., Any]] = {
     **{
         one.__name__: one
         for one in (
-            *(at, base64, base64_meant, edits, find, flat, fresh_key, includes, integer, is_base64, names, nearest),
-            *(or_value, quantity, quantity_text, respell, unix),
+            *(
+                builtin.at,
+                builtin.base64,
+                builtin.base64_meant,
+                builtin.edits,
+                builtin.find,
+                builtin.flat,
+                builtin.fresh_key,
+                builtin.includes,
+                builtin.integer,
+                builtin.is_base64,
+                builtin.names,
+                nearest,
+            ),
+            *(builtin.or_value, builtin.quantity, builtin.quantity_text, builtin.respell, builtin.unix),
         )
     },
     "pointer_of": parameter_pointer,

@@ -1,13 +1,16 @@
 """What all files of a pack have in common: the base of their models, kinds of values, and what is said of a mistake.
 
-The descriptions and examples of fields are the texts of the editors' JSON Schema and of the reference of packs.
+`fields.yaml` has the description and examples of each field, for the editors' JSON Schema and the reference of packs.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from importlib.resources import files
+from typing import Annotated, Any, TypeVar, cast
 
+import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from corrigible.rules.errors import gather, suggest_spelling
@@ -21,8 +24,24 @@ TEMPLATE = "cel-template"
 """That of a value in which each text is a CEL expression."""
 
 
+@functools.cache
+def _fields() -> Mapping[str, Mapping[str, Any]]:
+    text = files(__package__).joinpath("fields.yaml").read_text("utf-8")
+    return cast("Mapping[str, Mapping[str, Any]]", yaml.safe_load(text))
+
+
+def texts_of(model: type[BaseModel]) -> Mapping[str, Mapping[str, Any]]:
+    """Return the description and the examples of each field of a model, those of inherited fields too."""
+    return {name: texts for owner in model.__mro__ for name, texts in _fields().get(owner.__name__, {}).items()}
+
+
+def _described(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    for name, texts in texts_of(model).items():
+        schema["properties"][name] |= texts
+
+
 class FileModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=_described)
 
 
 def listed(value: Any) -> Any:

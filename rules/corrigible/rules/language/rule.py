@@ -11,7 +11,7 @@ from corrigible.rules.pattern import Pattern
 from corrigible.schema.exchange import Json
 
 from .expression import Environment, Expression
-from .suggestion_model import PatchText, RetryText
+from .rule_model import PatchText, RetryText
 
 Template = Any
 """A nest of maps and lists whose leaves are Expressions or literals."""

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 import re2
@@ -313,59 +314,7 @@ _CALLS: Final[Mapping[str, Callable[..., Any]]] = {
     "sqrt": lambda number: math.nan if number < 0 else math.sqrt(as_double(number)),
 }
 """What each function does; those without one are macros."""
-_TABLE: Final = """\
-# Values and conversions
-size(string or list or map) -> int | Characters, elements or members. | size(['a', 'b'])
-string or list or map.size() -> int | The same. | 'abc'.size()
-type(any) -> type | The type: `string`, `int`, `list`, ... | type(1) == int
-int(number or string or bool) -> int | Of a number, or a number as text. | int('12')
-double(number or string) -> double | Of a number or a number as text. | double('1.5')
-string(string or number or bool) -> string | The text of a scalar. | string(12)
-bool(bool or string) -> bool | Of `'true'` and `'false'`. | bool('true')
-dyn(any) -> any | The value, of a type that only it tells. | dyn(1)
-# Lists and maps
-has(a.b) -> bool | Whether the member exists. | has(request.body)
-a in list or map -> bool | Whether an element or a member exists. | 'a' in ['a', 'b']
-list.all(x, condition) -> bool | Whether the condition holds for all. | [1, 2].all(n, n > 0)
-list.exists(x, condition) -> bool | For one or more. | [1, 2].exists(n, n > 1)
-list.exists_one(x, condition) -> bool | For one alone. | [1, 2].exists_one(n, n > 1)
-list.filter(x, condition) -> list | Those for which it holds. | [1, 2, 3].filter(n, n > 1)
-list.map(x, value) -> list | A value for each. | [1, 2].map(n, n * 2)
-list.map(x, condition, value) -> list | The two in one. | [1, 2].map(n, n > 1, n * 2)
-list.join([separator: string]) -> string | The texts in one. | ['a', 'b'].join('-')
-# Texts
-string.matches(pattern: string) -> bool | Whether an RE2 pattern is found in it. | 'v12'.matches('^v[0-9]+$')
-string.contains(string) -> bool |  | 'abc'.contains('b')
-string.startsWith(string) -> bool |  | 'abc'.startsWith('a')
-string.endsWith(string) -> bool |  | 'abc'.endsWith('c')
-string.charAt(index: int) -> string | Empty at the end. | 'abc'.charAt(1)
-string.indexOf(string, [from: int]) -> int | -1 if it is not found. | 'abc'.indexOf('c')
-string.lastIndexOf(string, [to: int]) -> int |  | 'abab'.lastIndexOf('b')
-string.substring(from: int, [to: int]) -> string |  | 'abcd'.substring(1, 3)
-string.replace(old: string, new: string, [most: int]) -> string |  | 'a-b-c'.replace('-', '_')
-string.split(separator: string, [most: int]) -> list |  | 'a,b,c'.split(',')
-string.trim() -> string | Blanks go. | ' a '.trim()
-string.lowerAscii() -> string |  | 'ABC'.lowerAscii()
-string.upperAscii() -> string |  | 'abc'.upperAscii()
-string.reverse() -> string |  | 'abc'.reverse()
-# Numbers
-math.greatest(any, ...) -> number | Of arguments, or of a list. | math.greatest(1, 3, 2)
-math.least(any, ...) -> number |  | math.least([1, 3, 2])
-math.ceil(double) -> double |  | math.ceil(1.2)
-math.floor(double) -> double |  | math.floor(1.8)
-math.round(double) -> double | Halves go away from zero. | math.round(1.5)
-math.trunc(double) -> double |  | math.trunc(1.8)
-math.abs(number) -> number |  | math.abs(-1)
-math.sign(number) -> number | -1, 0 or 1. | math.sign(-2)
-math.sqrt(number) -> double |  | math.sqrt(4)
-math.isNaN(double) -> bool |  | math.isNaN(1.0)
-math.isInf(double) -> bool |  | math.isInf(1.0)
-math.isFinite(double) -> bool |  | math.isFinite(1.0)
-# Missing values and names
-a.?b.?c.orValue(default) -> any | Null counts as missing. | request.?body.?discount.orValue(0)
-a.?b.hasValue() -> bool |  | request.?body.?discount.hasValue()
-cel.bind(name, value, expression) -> any | A name inside of one expression. | cel.bind(n, 2, n * n)
-"""
+_TABLE: Final = files(__package__).joinpath("standard.txt").read_text("utf-8")
 """Signature, meaning and an example of each function, by group."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from corrigible.rules.language.mapping_model import ErrorFields, ErrorText, FieldText, PartText
+from corrigible.rules.language.pack_model import ErrorFields, ErrorText, FieldText, PartText
 from corrigible.rules.pointer import MISSING, index_in, resolve, segments, to_pointer
 from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json

@@ -24,8 +24,8 @@ from corrigible.schema.error import VocabularyError
 from corrigible.schema.exchange import Json
 from corrigible.schema.vocabulary import Vocabulary
 
+from .cases import OperationNames, compile_operation, is_path
 from .error_mapping import ErrorMapping, compile_error
-from .operation_names import OperationNames, compile_operation, is_path
 
 MANIFEST = "pack.yaml"
 CASES = ".cases.yaml"

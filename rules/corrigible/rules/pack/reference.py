@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from corrigible.rules.language.expression import SCOPE, environment, pack_functions
-from corrigible.rules.language.file_model import EXPRESSION, TEMPLATE, models_in
+from corrigible.rules.language.file_model import EXPRESSION, TEMPLATE, models_in, texts_of
 from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.rule import Entry, Rule, SuggestionGroup, SuggestionLoop, SuggestionSpec
 from corrigible.rules.language.rule_model import CaseText, RuleText
@@ -112,11 +112,12 @@ def _fields(section: _Section, titles: Mapping[str, str]) -> Iterator[str]:
     yield f"{' '.join((section.model.__doc__ or '').split())}\n"
     schema = section.model.model_json_schema()
     properties = schema.get("properties") or schema["$defs"][section.model.__name__]["properties"]
+    texts = texts_of(section.model)
     for name, field in section.model.model_fields.items():
         key = field.alias or name
         need = "required" if field.is_required() else _default(field)
-        yield f"- **`{key}`** ({_type(properties[key], titles)}; {need}): {field.description}"
-        shown = " or ".join(f"`{_example(key, one)}`" for one in field.examples or ())
+        yield f"- **`{key}`** ({_type(properties[key], titles)}; {need}): {texts[key]['description']}"
+        shown = " or ".join(f"`{_example(key, one)}`" for one in texts[key]["examples"])
         yield f"  Example: {shown}"
     yield ""
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 import yaml
 
@@ -18,50 +21,8 @@ from corrigible.rules.language.rule_model import editor_schemas
 from corrigible.rules.language.yaml_source import read_source
 from corrigible.schema.exchange import Json
 
-_PACK = """\
-# yaml-language-server: $schema=pack.schema.json
-name: {name}
-title: {title}
-version: 1.0.0
-api: {{name: {title} API}}
-license: Apache-2.0
-author: {author}
-# GET path templates that rules may look up; {{...}} stands for one segment.
-lookups: []
-"""
-
-_RULE = """\
-# yaml-language-server: $schema={schema}
-id: {pack}.{rule}
-title: {title}
-status: draft
-references:
-  - https://example.com/docs/errors
-{author}date: {date}
-match:
-  status: [400, 422]
-  code: {code}
-suggest:
-  - message: Say in one sentence what the caller is to do.
-    ask: /body/member
-diagnosis: Say in one sentence what is wrong, without the correction.
-"""
-
-_CASES = """\
-# yaml-language-server: $schema={schema}
-- name: the rule matches
-  origin: synthetic
-  request: {{method: POST, path: /path, body: {{member: sent}}}}
-  response: {{status: 422, body: {{error: {{code: {code}, message: The message of the API.}}}}}}
-  expect:
-    recovery: correctable
-    suggestions: [{{action: MODIFY_PARAMS, placeholders: [{{pointer: /body/member, ask: user}}]}}]
-- name: another error
-  origin: synthetic
-  request: {{method: POST, path: /path, body: {{member: sent}}}}
-  response: {{status: 422, body: {{error: {{code: another_code, message: Another message of the API.}}}}}}
-  no_match: true
-"""
+_TEMPLATES: Final[Mapping[str, str]] = tomllib.loads(files(__package__).joinpath("scaffold.toml").read_text("utf-8"))
+"""Of the files, by their kind."""
 
 
 def new_pack(folder: Path, *, author: str, date: str) -> list[Path]:
@@ -73,7 +34,7 @@ def new_pack(folder: Path, *, author: str, date: str) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     manifest = folder / "pack.yaml"
     title = folder.name.replace("-", " ").title()
-    manifest.write_text(_PACK.format(name=folder.name, title=title, author=quoted(author)), "utf-8")
+    manifest.write_text(_TEMPLATES["pack"].format(name=folder.name, title=title, author=quoted(author)), "utf-8")
     return [manifest, *_schemas(folder), *new_rule(folder / "example", author=author, date=date)]
 
 
@@ -89,7 +50,7 @@ def new_rule(path: Path, *, author: str, date: str) -> list[Path]:
             raise AuthoringError(Place(file, 0), "is there already")
     code = name.replace("-", "_")
     rule.write_text(
-        _RULE.format(
+        _TEMPLATES["rule"].format(
             schema="rule.schema.json",
             pack=pack.name,
             rule=name,
@@ -100,13 +61,13 @@ def new_rule(path: Path, *, author: str, date: str) -> list[Path]:
         ),
         "utf-8",
     )
-    cases.write_text(_CASES.format(schema="cases.schema.json", code=code), "utf-8")
+    cases.write_text(_TEMPLATES["cases"].format(schema="cases.schema.json", code=code), "utf-8")
     return [rule, cases]
 
 
 def unchanged_members(rule: Mapping[str, Json]) -> list[str]:
     """Return the members of a rule that are as the template has them, and that each rule needs of its own."""
-    template = yaml.safe_load(_RULE.format_map(defaultdict(str)))
+    template = yaml.safe_load(_TEMPLATES["rule"].format_map(defaultdict(str)))
     return [name for name in ("references", "suggest", "diagnosis") if rule.get(name) == template[name]]
 
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
-from corrigible.rules.functions.quantity import quantity
+from corrigible.rules.functions.builtin import quantity
 from corrigible.schema.document import scalar_text
 from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json
@@ -23,8 +23,7 @@ from corrigible.schema.exchange import Json
 from . import spelling
 from .json_text import closed_json, repaired_json
 from .nearness import is_relisted, is_same_spelling, signs, spelled
-from .time_span import span
-from .written_moment import is_same_moment
+from .written_moment import is_same_moment, span
 
 _LONGEST = 4096
 """A longer text is the same only where it is equal: comparing spellings of it would take too long."""

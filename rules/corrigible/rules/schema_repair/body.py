@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, escape, segments
+from corrigible.rules.functions.builtin import Operation
+from corrigible.rules.pointer import MISSING
 from corrigible.rules.safety.json_text import closed_json, fault, repaired_json
 from corrigible.schema.document import scalar_text
 from corrigible.schema.edit import after_edit
@@ -44,8 +44,6 @@ MALFORMED_XML: Final = "contentXml"
 """The body is XML that is not well-formed. The schema has the `line` and the `column`."""
 MEDIA_TYPE: Final = "contentMediaType"
 """The media type is none that is taken. The schema has those that are: `enum`, and in `properties` what each takes."""
-DESCRIBED: Final = "x-described"
-"""In that schema: those of the media types that an answer lists which the description has, too."""
 CHARSET: Final = "contentCharset"
 """The media type is taken, in another charset."""
 CODING: Final = "contentEncoding"
@@ -90,14 +88,25 @@ def repair_body(violation: SchemaViolation, request: Request, group: str) -> Rep
             return repair_of(_of_media_type(violation, request), diagnosis, "UNSUPPORTED_MEDIA_TYPE")
         case "contentBoundary":
             diagnosis = "The Content-Type of the multipart body does not name the boundary that the body has."
-            return repair_of(_of_boundary(violation, request), diagnosis, "MULTIPART_BOUNDARY")
+            message = "Let the HTTP client write the Content-Type of a multipart body: it knows the boundary."
+            proposal = _asked(violation, request, message, {"type": "string", "pattern": "boundary="})
+            if isinstance(media := violation.schema.get("const"), str):
+                proposal = Proposal([_typed(violation, request, media, message)])
+            return repair_of(proposal, diagnosis, "MULTIPART_BOUNDARY")
         case "contentCharset":
-            message, media = "Send the same body in UTF-8, and say no other charset.", str(violation.value)
-            plain = _typed(violation, request, media.partition(";")[0].strip(), message)
+            media = str(violation.value).partition(";")[0].strip()
+            plain = _typed(violation, request, media, "Send the same body in UTF-8, and say no other charset.")
             return repair_of(Proposal([plain]), "The body is not in UTF-8.", "UNSUPPORTED_CHARSET")
         case _:
             diagnosis = "The body is not in the coding that its header says, or the server does not take that coding."
-            return repair_of(_of_coding(violation, request), diagnosis, "UNSUPPORTED_CONTENT_ENCODING")
+            if violation.value is MISSING:
+                message = "Say that the body is compressed, or send it uncompressed."
+                proposal = _asked(violation, request, message, violation.schema)
+            else:
+                ops: list[Operation] = [{"op": "remove", "path": violation.pointer}]
+                message = "Send the same body uncompressed, and say no coding."
+                proposal = Proposal([edit(violation, request, ops, message)])
+            return repair_of(proposal, diagnosis, "UNSUPPORTED_CONTENT_ENCODING")
 
 
 def _asked(
@@ -160,23 +169,6 @@ def _typed(violation: SchemaViolation, request: Request, media: str, message: st
     return edit(violation, request, [{"op": "add", "path": _CONTENT_TYPE, "value": media}], message)
 
 
-def _of_boundary(violation: SchemaViolation, request: Request) -> Proposal:
-    message = "Let the HTTP client write the Content-Type of a multipart body: it knows the boundary."
-    media = violation.schema.get("const")
-    if not isinstance(media, str):
-        return _asked(violation, request, message, {"type": "string", "pattern": "boundary="})
-    ops: list[Operation] = [{"op": "replace", "path": _CONTENT_TYPE, "value": media}]
-    return Proposal([edit(violation, request, ops, message)])
-
-
-def _of_coding(violation: SchemaViolation, request: Request) -> Proposal:
-    if violation.value is MISSING:
-        message = "Say that the body is compressed, or send it uncompressed."
-        return _asked(violation, request, message, violation.schema)
-    ops: list[Operation] = [{"op": "remove", "path": violation.pointer}]
-    return Proposal([edit(violation, request, ops, "Send the same body uncompressed, and say no coding.")])
-
-
 # Media types
 
 
@@ -199,12 +191,11 @@ def is_json_patch_media(media: str) -> bool:
 
 def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:
     taken = [str(one) for one in violation.schema["enum"]]
-    schemas, described = violation.schema.get("properties") or {}, violation.schema.get(DESCRIBED)
+    schemas = violation.schema.get("properties") or {}
     fits = [one for media in taken if (one := _converted(request, media, schemas.get(media))) is not None]
     same = [one for one in fits if one.body is MISSING]
-    as_described = [one for one in same if isinstance(described, list) and [one.media] == described]
-    # JSON before the only one that fits, before the only one for the same body, before the one of the description.
-    ranked = ([one for one in fits if one.media == JSON][:1], fits, same, as_described[:1])
+    # JSON before the only one that fits, before the only one for the same body.
+    ranked = ([one for one in fits if one.media == JSON][:1], fits, same)
     chosen = next((one[0] for one in ranked if len(one) == 1), None)
     if chosen is None:
         media_types: list[Json] = [one.media for one in fits] or [*taken]
@@ -241,13 +232,8 @@ def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
     body = repaired_json(body) if isinstance(body, str) else body
     if not is_json(media) or not isinstance(body, dict | list):
         return None
-    if request.method == "PATCH" and is_json_patch_media(media) and isinstance(body, dict) and not request.form:
-        patch = as_json_patch(body)
-        return None if patch is None else _Converted(media, patch, schema)
-    if request.method == "PATCH" and not is_json_patch_media(media) and is_json_patch(body):
-        merge = as_merge_patch(body)
-        return None if merge is None or "array" in types(schema) else _Converted(media, merge, schema)
-    is_other_patch = is_json_patch_media(media) and not is_json_patch(body)
+    is_patch = is_json_patch(body)
+    is_other_patch = not is_patch if is_json_patch_media(media) else is_patch and request.method == "PATCH"
     if is_other_patch or (isinstance(body, list) and media == MERGE_PATCH):
         return None
     if not request.form or isinstance(body, list):
@@ -278,34 +264,6 @@ def is_json_patch(body: Json) -> bool:
     )
 
 
-def as_json_patch(merge: Mapping[str, Json]) -> list[dict[str, Json]] | None:
-    """Return the operations that set the members of an object (RFC 6902); None where it does more.
-
-    `add` of a member that is there replaces it (RFC 6902 section 4.1). What a null or an inner object does to a
-    resource depends on what is there.
-    """
-    if not merge or any(value is None or isinstance(value, Mapping) for value in merge.values()):
-        return None
-    return [{"op": "add", "path": f"/{escape(name)}", "value": value} for name, value in merge.items()]
-
-
-def as_merge_patch(operations: Json) -> dict[str, Json] | None:
-    """Return the object that sets and removes the same members (RFC 7396); None where operations do anything else."""
-    out: dict[str, Any] = {}
-    for operation in operations if is_json_patch(operations) else ():
-        path, value = operation["path"], operation.get("value")
-        names = segments(path) if path.startswith("/") else ()
-        if len(names) != 1 or names[0] in out or names[0].isdecimal() or names[0] in ("", "-"):
-            return None
-        if operation["op"] == "remove":
-            out[names[0]] = None
-        elif operation["op"] in ("add", "replace") and value is not None and not isinstance(value, Mapping):
-            out[names[0]] = value
-        else:
-            return None
-    return out or None
-
-
 def repair_accept(violation: SchemaViolation, request: Request, group: str) -> Repair:
     """Return the suggestions for an `Accept` that was refused. `enum` of the schema has what is produced.
 
@@ -314,12 +272,10 @@ def repair_accept(violation: SchemaViolation, request: Request, group: str) -> R
     """
     produced = [str(one) for one in violation.schema["enum"]]
     plain = [one for one in produced if is_json(one)]
-    chosen = plain if len(plain) == 1 else produced
-    if len(chosen) > _MOST:
-        chosen = [*plain, *(one for one in produced if one not in plain)][:_MOST]
+    others = [] if len(plain) == 1 else [one for one in produced if one not in plain]
     may_be_done = request.method not in _IDEMPOTENT
     edits = []
-    for media in chosen:
+    for media in [*plain, *others][:_MOST]:
         ops = guarded_edit(request, ACCEPT, violation.value, {"op": "replace", "path": ACCEPT, "value": media})
         message = f"Accept {media}, which this operation produces."
         message += " Look first whether the call was carried out." if may_be_done else ""
@@ -340,8 +296,7 @@ _VALID: Final = "Send the same values as valid JSON."
 def repair_inside(violation: SchemaViolation, request: Request, group: str, propose: Propose) -> Proposal:
     """Return a text that holds JSON, such as a parameter, with what is wrong inside it repaired.
 
-    What the text holds is repaired as though it were the body, by `propose`. Questions are about the whole text, with
-    the schema of what is asked inside it.
+    What the text holds is repaired as though it were the body, by `propose`. Questions are about the whole text.
     """
     text = violation.value
     if not isinstance(text, str):
@@ -350,14 +305,7 @@ def repair_inside(violation: SchemaViolation, request: Request, group: str, prop
     if held is MISSING:
         return _ask_for_json(violation, request, text)
     inner = replace(request, query={}, headers={}, body=held, form=False)
-    if len(violation.inside) == 1:
-        proposal = propose(violation.inside[0], inner, group)
-        if proposal is not None and len(proposal.suggestions) > 1:
-            folded = [_folded([each], inner, violation, request) for each in proposal.suggestions]
-            known = [each for each in folded if each is not None]
-            return options(known, group)._replace(type=proposal.type) if known else _question(violation, request)
     edits: list[Suggestion] = []
-    asked: list[Mapping[str, Json]] = []
     after = inner
     for one in violation.inside:
         proposal = propose(one, after, group)
@@ -366,23 +314,15 @@ def repair_inside(violation: SchemaViolation, request: Request, group: str, prop
         if is_edit and (edited := after_edit(suggestions[0], after)) is not None:
             after = edited
             edits.append(suggestions[0])
-        else:
-            asked += [place for each in suggestions for place in each.get("placeholders", ())]
-    if violation.inside and not edits:
-        return _question(violation, request, asked)
-    return Proposal([_folded(edits, inner, violation, request) or _question(violation, request, asked).suggestions[0]])
+    folded = None if violation.inside and not edits else _folded(edits, after, violation, request)
+    return _question(violation, request) if folded is None else Proposal([folded])
 
 
 def _folded(
-    edits: Sequence[Suggestion], inner: Request, violation: SchemaViolation, request: Request
+    edits: Sequence[Suggestion], after: Request, violation: SchemaViolation, request: Request
 ) -> Suggestion | None:
-    """Return edits inside a text as one edit of the text; a question inside it as one for the text."""
-    after: Request | None = inner
-    for one in edits:
-        if "patch" not in one:
-            return dict(_question(violation, request, one.get("placeholders", ())).suggestions[0])
-        after = None if after is None else after_edit(one, after)
-    if after is None or not may_be_repeated(after.body):
+    """Return edits inside a text, after which it holds a body, as one edit of the text."""
+    if not may_be_repeated(after.body):
         return None
     operation: Operation = {"op": "replace", "path": violation.pointer, "value": orjson.dumps(after.body).decode()}
     ops = guarded_ops(request, violation.pointer, violation.value, operation)
@@ -399,13 +339,11 @@ def _folded(
     )
 
 
-def _question(violation: SchemaViolation, request: Request, asked: Sequence[Mapping[str, Json]] = ()) -> Proposal:
-    """Return the question for the text, with what is asked inside it, else with all that it may hold."""
-    held: dict[str, Json] = {}
-    for placeholder in asked:
-        held = _joined(held, _nested(segments(str(placeholder["pointer"]))[1:], placeholder["schema"]))
-    schema = text_schema(held or trim_schema(_held(violation)))
-    return ask(violation, request, "Give JSON that is allowed there.", schema=schema)
+def _question(violation: SchemaViolation, request: Request) -> Proposal:
+    """Return the question for the text, with all that it may hold."""
+    return ask(
+        violation, request, "Give JSON that is allowed there.", schema=text_schema(trim_schema(_held(violation)))
+    )
 
 
 def _ask_for_json(violation: SchemaViolation, request: Request, text: str) -> Proposal:
@@ -423,21 +361,3 @@ def _held(violation: SchemaViolation) -> Schema:
 def text_schema(held: Schema) -> dict[str, Json]:
     """Return the schema of a text that holds JSON of a schema."""
     return {"type": "string", "contentMediaType": JSON, CONTENT: dict(held)}
-
-
-def _nested(path: Sequence[str], schema: Json) -> dict[str, Json]:
-    """Return the schema of a value with one schema at a place inside it."""
-    if not path:
-        return dict(schema) if isinstance(schema, Mapping) else {}
-    name, inner = path[0], _nested(path[1:], schema)
-    return {"items": inner} if name.isdecimal() else {"type": "object", "properties": {name: inner}}
-
-
-def _joined(one: Mapping[str, Json], other: Mapping[str, Json]) -> dict[str, Json]:
-    """Return two schemas of the same place as one: that of a member that both have is the first one's."""
-    out = {**other, **one}
-    both = one.get("properties"), other.get("properties")
-    if isinstance(both[0], Mapping) and isinstance(both[1], Mapping):
-        names = [name for name in both[0] if name in both[1]]
-        out["properties"] = {**both[1], **both[0]} | {name: _joined(both[0][name], both[1][name]) for name in names}
-    return out

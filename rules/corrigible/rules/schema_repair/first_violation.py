@@ -115,11 +115,6 @@ _FORMATS_JUDGED: Final = spelling.FORMATS | {
 }
 
 
-def same(first: Json, other: Json, *, text: bool = False) -> bool:
-    """JSON equality: 1 equals 1.0, true equals neither; where scalars are text, also by their text."""
-    return _key(first, text=text) == _key(other, text=text)
-
-
 def duplicates(items: Sequence[Json], *, text: bool = False) -> list[int]:
     """Return the indexes of the elements that occur earlier in the list."""
     spend(len(items))

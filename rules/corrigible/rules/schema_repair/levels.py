@@ -5,9 +5,7 @@
 | `{"type": "DONE"}`               | `state: {"type": ...}`, required         | `{"state": {"type": "DONE"}}`         |
 | `{"book": {"title": "T"}}`       | `title`, required                        | `{"title": "T"}`                      |
 | `{"user": "ops", "level": "3"}`  | `data`, required, of any names           | `{"data": {...}}`, once confirmed     |
-| `[1]`                            | `items`, required, a list                | `{"items": [1]}`                      |
-| `[1, 2, 3]`                      | a list of lists                          | `[[1, 2, 3]]`: it is the only row     |
-| `["a", "b"]`                     | a list of lists                          | asked: which values belong together   |
+| `{"address.city": "B"}`          | `address: {"city": ...}`                 | `{"address": {"city": "B"}}`          |
 | `{"limit": 5}` as the body       | `limit` of the query, and no body        | `?limit=5`                            |
 """
 
@@ -15,33 +13,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
-from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError, guarded
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive, word_set, words
-from corrigible.rules.safety.nearness import is_same
+from corrigible.rules.safety.nearness import is_same, nearest
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from .first_violation import first_violation
 from .json_schema import ALTERNATIVES, Schema, members, types
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, Suggestion, ask, confirmed, edit, guards, is_secret
+from .suggestion import Suggestion, edit, guards, is_secret
 
 REQUIRED: Final = "x-required"
 """In the schema of what is declared beside a member: the names of those that must be there."""
 MISPLACED: Final = "misplaced"
 """The keyword of an undeclared member that may stay, where an object beside it declares it."""
-NO_BODY: Final = "x-no-body"
-"""In a schema of a parameter: its operation takes no body."""
-ALL_DECLARED: Final = "x-all-declared"
-"""In a schema of a parameter, with `NO_BODY`: each member of the body that was sent is a parameter, and fits it."""
 NOT_OF_BODY: Final = "x-not-of-body"
-"""In a schema of a parameter: the members that the body of its operation has, where it has no others."""
+"""In a schema of a parameter: the members that the body of its operation has; none where all of a body may move."""
+
 IN_QUERY: Final = "x-in-query"
 """In a schema of methods: the only one takes in its query what was sent as body."""
 
@@ -62,7 +55,7 @@ class MemberMove(NamedTuple):
     suggestion: Suggestion
     is_certain: bool
     """Whether the description misses there what was sent here: else the same name may mean something else there."""
-    is_first: bool
+    is_first: bool = True
     """Whether this member is the first of those that move together: the others need no suggestion."""
 
 
@@ -88,9 +81,10 @@ def move_member(violation: SchemaViolation, request: Request) -> MemberMove | No
     if len(inside) + up != 1:
         return None
     if up:
-        is_certain = name in _required(outer) - GENERAL_NAMES
-        move = [(violation.pointer, f"{above}/{last}")]
-        return _move(violation, request, move, is_certain=is_certain, is_complete=name not in GENERAL_NAMES)
+        is_certain, is_other = name in _required(outer) - GENERAL_NAMES, name in GENERAL_NAMES
+        asks = violation.keyword == MISPLACED and is_other
+        moved = _move(violation, request, [(violation.pointer, f"{above}/{last}")], asks=asks)
+        return None if moved is None else MemberMove(moved, is_certain)
     ((holder, schema),) = inside.items()
     return _moved_into(violation, request, name, present, holder, schema)
 
@@ -110,15 +104,12 @@ def _moved_into(
     is_all = there is None and {*strange} <= {*together} and len(own) > 1
     place = f"{parent}/{escape(holder)}"
     made: list[Operation] = [] if there is not None else [{"op": "add", "path": place, "value": {}}]
-    return _move(
-        violation,
-        request,
-        [(f"{parent}/{escape(one)}", f"{place}/{escape(one)}") for one in together],
-        made,
-        is_certain=has_all and ((bool(needed & own) and is_wanted) or is_all),
-        is_first=together[0] == name,
-        is_complete=name not in GENERAL_NAMES and has_all,
-    )
+    is_certain, is_first = has_all and ((bool(needed & own) and is_wanted) or is_all), together[0] == name
+    # The server's complaint speaks for moving what is misplaced, where its name means one thing and nothing is missed.
+    is_plain = is_first and (is_certain or (name not in GENERAL_NAMES and has_all))
+    moves = _moves(violation, together, place)
+    moved = _move(violation, request, moves, made, asks=violation.keyword == MISPLACED and not is_plain)
+    return None if moved is None else MemberMove(moved, is_certain, is_first)
 
 
 def _strange(violation: SchemaViolation, request: Request) -> dict[str, Json]:
@@ -130,57 +121,44 @@ def _strange(violation: SchemaViolation, request: Request) -> dict[str, Json]:
     return strange if len(strange) <= _MOST else {}
 
 
-def wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
+def into_missing(violation: SchemaViolation, request: Request) -> Suggestion | None:
     """Return the move of all undeclared members into the missing object beside them, where they are what it takes.
 
     `{"type": "COMPLETED"}` becomes `{"state": {"type": "COMPLETED"}}`, or `{"states": [{"type": "COMPLETED"}]}` where
-    a list of such objects is missing.
+    a list of such objects is missing. Into an object that takes any names they go once that is confirmed: one of them
+    may be meant for something else.
     """
     inner = _strange(violation, request)
     item = violation.schema.get("items") if types(violation.schema) == ("array",) else None
     schema = item if isinstance(item, Mapping) else violation.schema
-    if not inner or segments(violation.pointer)[-1] in inner or not _declares(schema, inner):
+    is_free = not _declares(schema, inner)
+    if not inner or segments(violation.pointer)[-1] in inner or (is_free and not _takes_any(violation, inner, request)):
         return None
     place = violation.pointer
     made: list[Operation] = [{"op": "add", "path": place, "value": {} if item is None else [{}]}]
     if item is not None:
         place = f"{place}/0"
         made.append({"op": "test", "path": place, "value": {}})
-    return _moved_inside(violation, request, inner, place, made)
+    message = _IF_IT_BELONGS if is_free else _ONE_LEVEL
+    return _move(violation, request, _moves(violation, inner, place), made, asks=is_free, message=message)
 
 
-def into_free_map(violation: SchemaViolation, request: Request) -> Suggestion | None:
-    """Return the move of all undeclared members into the missing object that takes any names, once that is confirmed.
-
-    Nothing declares these members there: one of them may be meant for something else, and an object may be the missing
-    one under another name.
-    """
-    schema, inner, name = violation.schema, _strange(violation, request), segments(violation.pointer)[-1]
-    if not inner or not violation.siblings or any(isinstance(value, Mapping | list) for value in inner.values()):
-        return None
+def _takes_any(violation: SchemaViolation, inner: Mapping[str, Json], request: Request) -> bool:
+    """Whether a missing object takes any names, and some members are not the object under another name."""
+    schema, name = violation.schema, segments(violation.pointer)[-1]
+    if not violation.siblings or any(isinstance(value, Mapping | list) for value in inner.values()):
+        return False
     # What alone would go into what takes any value may be that value, under another name.
     takes_anything = not types(schema) and schema.keys() <= {"description", "title", "nullable"}
     is_any = takes_anything and len(inner) > 1 and not _HOLDERS.isdisjoint(words(name)[-1:])
     is_map = types(schema) == ("object",) and schema.get("additionalProperties") is not False
     if not is_any and not (is_map and _NAMING_MEMBERS.isdisjoint(schema)):
-        return None
+        return False
     present = value_at(request, violation.pointer.rpartition("/")[0])
-    if _required(violation.parent_schema) - present.keys() - {name} or first_violation(inner, schema) is not None:
-        return None
-    made: list[Operation] = [{"op": "add", "path": violation.pointer, "value": {}}]
-    return _moved_inside(violation, request, inner, violation.pointer, made, guess=_IF_IT_BELONGS)
-
-
-def into_missing(violation: SchemaViolation, request: Request) -> Suggestion | None:
-    """Return the move of an undeclared member, with all like it, into a missing object that must be beside it."""
-    parent, declared = violation.pointer.rpartition("/")[0], members(violation.schema)
-    present = value_at(request, parent)
-    for name in _required(violation.schema) - present.keys() if declared and isinstance(present, Mapping) else ():
-        place = f"{parent}/{escape(name)}"
-        missing = SchemaViolation(place, "required", declared.get(name, {}), siblings=violation.siblings)
-        if (suggestion := wrapped(missing, request)) is not None:
-            return suggestion
-    return None
+    free = [one for one in violation.siblings if one not in present]
+    is_slip = any(nearest(one, free) for one in inner)  # it belongs where it is
+    lacks_more = bool(_required(violation.parent_schema) - present.keys() - {name})
+    return not is_slip and not lacks_more and first_violation(inner, schema) is None
 
 
 def unwrapped(parent: str, around: Schema | None, violation: SchemaViolation, request: Request) -> Suggestion | None:
@@ -200,22 +178,7 @@ def unwrapped(parent: str, around: Schema | None, violation: SchemaViolation, re
     needed = _required(around) | ({segments(violation.pointer)[-1]} if violation.keyword == "required" else set())
     if not needed or not needed <= inner.keys() or first_violation(inner, around) is not None:
         return None
-    edited = _move(violation, request, [(f"{parent}/{escape(str(name))}", parent)], is_certain=True)
-    return None if edited is None else edited.suggestion
-
-
-def list_wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
-    """Return the body that is a list under the name of the list that is missed: `[1]` becomes `{"items": [1]}`."""
-    name, items = segments(violation.pointer)[-1], request.body
-    if violation.pointer.count("/") != 2 or not violation.pointer.startswith("/body/") or not isinstance(items, list):
-        return None
-    if types(violation.schema) != ("array",) or not _required(violation.parent_schema) <= {name}:
-        return None
-    if not items or first_violation(items, violation.schema) is not None:
-        return None
-    ops: list[Operation] = [{"op": "test", "path": "/body", "value": items}]
-    ops.append({"op": "replace", "path": "/body", "value": {name: items}})
-    return edit(violation, request, ops, "Send the list under the name that the server misses.")
+    return _move(violation, request, [(f"{parent}/{escape(str(name))}", parent)])
 
 
 def under_empty(violation: SchemaViolation, request: Request) -> Suggestion | None:
@@ -236,7 +199,7 @@ def under_empty(violation: SchemaViolation, request: Request) -> Suggestion | No
     if members(schema) and not _takes(schema, name, present[name], {}, request):
         return None
     made: list[Operation] = [{"op": "add", "path": place, "value": {}}]
-    return _moved_inside(violation, request, [name], place, made, guess=_IF_IT_BELONGS)
+    return _move(violation, request, _moves(violation, [name], place), made, asks=True, message=_IF_IT_BELONGS)
 
 
 def named_place(violation: SchemaViolation) -> list[str] | None:
@@ -262,24 +225,12 @@ def into_named(violation: SchemaViolation, request: Request) -> Suggestion | Non
     value = value_at(request, violation.pointer)
     if value_at(request, place) is not MISSING or first_violation(value, schema, text=request.form) is not None:
         return None
-    move = _move(violation, request, [(violation.pointer, place)], made, is_certain=True)
-    if move is None:
-        return None
-    return move.suggestion if schema else confirmed(move.suggestion)
+    return _move(violation, request, [(violation.pointer, place)], made, asks=not schema)
 
 
-def _moved_inside(
-    violation: SchemaViolation,
-    request: Request,
-    names: Iterable[str],
-    place: str,
-    made: list[Operation],
-    guess: str = "",
-) -> Suggestion | None:
+def _moves(violation: SchemaViolation, names: Iterable[str], place: str) -> list[tuple[str, str]]:
     parent = violation.pointer.rpartition("/")[0]
-    moves = [(f"{parent}/{escape(name)}", f"{place}/{escape(name)}") for name in names]
-    edited = _move(violation, request, moves, made, is_certain=not guess, guess=guess)
-    return None if edited is None else edited.suggestion
+    return [(f"{parent}/{escape(name)}", f"{place}/{escape(name)}") for name in names]
 
 
 def _move(
@@ -288,11 +239,9 @@ def _move(
     moves: list[tuple[str, str]],
     made: Sequence[Operation] = (),
     *,
-    is_certain: bool,
-    is_first: bool = True,
-    is_complete: bool = True,
-    guess: str = "",
-) -> MemberMove | None:
+    asks: bool = False,
+    message: str = _ONE_LEVEL,
+) -> Suggestion | None:
     document = request.document()
     tests: list[Operation] = []
     ops: list[Operation] = [*made]
@@ -304,22 +253,13 @@ def _move(
         guarded(document, [*tests, *ops])
     except PatchError:
         return None
-    # The server's complaint speaks for moving what is misplaced, where its name means one thing and nothing is missed.
-    asks = bool(guess) or (violation.keyword == MISPLACED and not (is_first and (is_certain or is_complete)))
     asks = asks or any(is_decisive(segments(source)[-1], request) for source, _ in moves)
-    suggestion = edit(violation, request, [*tests, *ops], guess or _ONE_LEVEL, requires_confirmation=asks)
-    return MemberMove(suggestion, is_certain, is_first)
+    return edit(violation, request, [*tests, *ops], message, requires_confirmation=asks)
 
 
 def _declares(schema: Schema, inner: Mapping[str, Json]) -> bool:
-    """Whether an object, or one form of it, declares all of some members, and misses none that it requires."""
-    forms = [schema, *(form for word in ALTERNATIVES for form in schema.get(word) or () if isinstance(form, Mapping))]
-    return first_violation(inner, schema) is None and any(
-        inner.keys() <= members(form).keys()
-        and _required(form) <= inner.keys()
-        and first_violation(inner, form) is None
-        for form in forms
-    )
+    """Whether an object declares all of some members, and takes them together."""
+    return bool(inner) and inner.keys() <= members(schema).keys() and first_violation(inner, schema) is None
 
 
 def _objects(schema: Schema) -> list[tuple[str, Schema]]:
@@ -327,9 +267,8 @@ def _objects(schema: Schema) -> list[tuple[str, Schema]]:
     found: list[tuple[str, Schema]] = []
     for name, inner in members(schema).items():
         branches = [inner, *(one for one in inner.get("anyOf") or () if isinstance(one, Mapping))]
-        objects = [branch for branch in branches if isinstance(branch.get("properties"), Mapping)]
-        if len(objects) == 1 and "object" in (types(objects[0]) or ("object",)):
-            found.append((name, objects[0]))
+        objects = [one for one in branches if members(one) and "object" in (types(one) or ("object",))]
+        found += [(name, objects[0])] if len(objects) == 1 else []
     return found
 
 
@@ -346,153 +285,61 @@ def _required(schema: Schema | None) -> frozenset[str]:
     return frozenset(str(name) for name in names) if isinstance(names, list | tuple) else frozenset()
 
 
-# Lists of lists
-
-
-_MOST_VALUES: Final = 256
-"""Values that are repeated in an answer."""
-_DEEPEST: Final = 4
-
-
-def list_of_lists(violation: SchemaViolation, request: Request) -> Proposal | None:
-    """Return the list around all lists that the place of a violation is in; None where it is not about such a place.
-
-    A list around each single value would have as many rows as values, which nobody writes by forgetting a level.
-    """
-    around, _, index = violation.pointer.rpartition("/")
-    row = value_at(request, around) if around.startswith("/body/") and index.isdecimal() else None
-    if violation.keyword != "type" or types(violation.schema) != ("array",) or request.form:
-        return None
-    if not isinstance(row, list) or len(row) < 2 or any(isinstance(one, list | dict) or one is None for one in row):
-        return None
-    schema: Schema = {"type": "array", "items": violation.schema}
-    place, depth = around, 1
-    while depth < _DEEPEST and (outer := _list_around(place, request)):
-        place, depth, schema = outer, depth + 1, {"type": "array", "items": schema}
-    whole = value_at(request, place)
-    found = violation._replace(pointer=place, schema=schema, value=whole)
-    is_known = _is_of_numbers(whole, depth) and first_violation([whole], schema) is None
-    if not is_known or is_secret(place, whole):
-        return ask(found, request, "Send lists inside a list: say which of the values belong together.")
-    ops: list[Operation] = [{"op": "test", "path": place, "value": whole}]
-    ops.append({"op": "replace", "path": place, "value": [whole]})
-    message = "Send the numbers as the only one of the lists that are expected."
-    # What is not said of a row may be that it is a pair.
-    is_guess = depth > 1 or "items" not in violation.schema
-    return Proposal([edit(found, request, ops, message, requires_confirmation=is_guess)])
-
-
-def _list_around(place: str, request: Request) -> str:
-    """Return the place of the list that the list at a place is an element of, empty where it is none."""
-    outer, _, index = place.rpartition("/")
-    is_element = index.isdecimal() and outer.startswith("/body/")
-    return outer if is_element and isinstance(value_at(request, outer), list) else ""
-
-
-def _is_of_numbers(value: Json, depth: int) -> bool:
-    """Whether a value is a list, as deep as it has to be, of few numbers and nothing else."""
-    values: list[Json] = [value]
-    for _ in range(depth):
-        if not all(isinstance(one, list) for one in values):
-            return False
-        values = [inner for one in values for inner in one]
-        spend(len(values))
-        if len(values) > _MOST_VALUES:
-            return False
-    return all(isinstance(one, int | float) and not isinstance(one, bool) for one in values)
-
-
 # From the body into the query
 
 
 def into_query(violation: SchemaViolation, request: Request) -> Suggestion | None:
-    """Return the move of members of the body into the query, where the one that is missed there is among them."""
+    """Return the move of a member of the body into the query, where it is missed, with all where no body is taken."""
     place, *names = segments(violation.pointer)
-    body = request.body
-    if place != "query" or len(names) != 1 or not isinstance(body, Mapping):
+    known, body = violation.schema.get(NOT_OF_BODY), request.body
+    if place != "query" or len(names) != 1 or known is None or not isinstance(body, Mapping) or request.form:
         return None
-    known, called = violation.schema.get(NOT_OF_BODY), [str(one) for one in body if is_same(str(one), names[0])]
-    if known is not None:
-        if request.form or len(called) != 1 or called[0] in known or any(is_same(one, names[0]) for one in known):
-            return None
-        return _out_of_body(violation, request, names[0], called[0])
-    if violation.schema.get(NO_BODY) is not True:
+    called = [name for name in body if is_same(name, names[0]) and name not in known]
+    if len(called) != 1 or first_violation(scalar_text(body[called[0]]), violation.schema, text=True) is not None:
         return None
-    if violation.schema.get(ALL_DECLARED) is True and names[0] in body:
-        moved = {str(name): value for name, value in body.items()}
-        ops = _into_query(request, moved)
-        return edit(violation, request, ops, "Send all of it in the query: this operation takes no body.")
-    moved = _for_query(request)
-    if len(called) != 1 or len(moved) != 1 or first_violation(body[called[0]], violation.schema, text=True) is not None:
-        return None
-    ops = _into_query(request, {names[0]: moved[called[0]]})
-    return edit(violation, request, ops, "Send it in the query: this operation takes no body.")
-
-
-def _out_of_body(violation: SchemaViolation, request: Request, name: str, called: str) -> Suggestion | None:
-    """Return the move of a member of the body that is called like a missing parameter, and that the body has not."""
-    source, value = f"/body/{escape(called)}", request.body[called]
-    if not _is_plain(value) or is_secret(source, value):
-        return None
-    if first_violation(scalar_text(value), violation.schema, text=True) is not None:
-        return None
-    ops: list[Operation] = [{"op": "test", "path": source, "value": value}]
-    ops += [*_added_to_query(request, {name: value}), {"op": "remove", "path": source}]
-    return edit(violation, request, ops, "Send it in the query: the body has no such member.")
+    moved = {names[0] if name == called[0] else name: body[name] for name in (called if known else body)}
+    ops = _into_query(request, moved)
+    if not known:
+        return _without_body(violation, request, ops, "Send it in the query: this operation takes no body.")
+    source = f"/body/{escape(called[0])}"
+    ops = [{"op": "test", "path": source, "value": body[called[0]]}, *ops, {"op": "remove", "path": source}]
+    return edit(violation, request, ops, "Send it in the query: the body has no such member.") if len(ops) > 2 else None
 
 
 def read_by_query(violation: SchemaViolation, request: Request) -> Suggestion | None:
     """Return GET with the members of the body in the query, where that is the only method, and takes them all."""
-    moved = _for_query(request)
-    if violation.schema.get(IN_QUERY) is not True or not moved:
+    if violation.schema.get(IN_QUERY) is not True:
         return None
     ops: list[Operation] = [{"op": "test", "path": "/method", "value": request.method}]
-    ops += [{"op": "replace", "path": "/method", "value": "GET"}, *_into_query(request, moved)]
+    ops.append({"op": "replace", "path": "/method", "value": "GET"})
     message = "Use GET, the only method of this path, with what was sent in the query."
-    return edit(violation, replace(request, method="GET"), ops, message, action="USE_ALTERNATIVE_ENDPOINT")
+    return _without_body(violation, request, [*ops, *_into_query(request, request.body)], message)
 
 
-def are_parameters(body: Json) -> bool:
-    """Whether a body is an object of few plain values, as a query can hold."""
-    return isinstance(body, Mapping) and 0 < len(body) <= _MOST and all(map(_is_plain, body.values()))
-
-
-def are_moved(request: Request, parameters: Mapping[str, Schema]) -> bool:
-    """Whether each member of a body is one of some parameters that were not sent in the query, and fits it as text."""
-    body = request.body
-    if not isinstance(body, Mapping) or not 0 < len(body) <= _MOST or request.form:
-        return False
-    return all(
-        isinstance(value, str | int | float)
-        and name in parameters
-        and name not in request.query
-        and not is_secret(f"/body/{escape(str(name))}", value)
-        and first_violation(scalar_text(value), parameters[name], text=True) is None
-        for name, value in body.items()
-    )
-
-
-def _is_plain(value: Json) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
-
-
-def _for_query(request: Request) -> dict[str, Json]:
-    """Return the members of a body that a query can hold, none where one of them cannot go there."""
-    body = request.body if are_parameters(request.body) else {}
-    if any(is_secret(f"/body/{escape(str(name))}", value) or name in request.query for name, value in body.items()):
-        return {}
-    return {str(name): value for name, value in body.items()}
-
-
-def _added_to_query(request: Request, moved: Mapping[str, Json]) -> list[Operation]:
+def _into_query(request: Request, moved: Mapping[str, Json]) -> list[Operation]:
+    """Return the operations that add members to the query; none where one of them cannot go there."""
+    is_fitting = len(moved) <= _MOST and moved.keys().isdisjoint(request.query)
+    if not is_fitting or not all(
+        _is_plain(one) and not is_secret(f"/query/{name}", one) for name, one in moved.items()
+    ):
+        return []
     texts: dict[str, Json] = {name: scalar_text(value) for name, value in moved.items()}
     if not request.query:
         return [{"op": "add", "path": "/query", "value": texts}]
     return [{"op": "add", "path": f"/query/{escape(name)}", "value": text} for name, text in texts.items()]
 
 
-def _into_query(request: Request, moved: Mapping[str, Json]) -> list[Operation]:
-    """Return the operations that send members in the query, and no body, nor the media type of one."""
-    ops: list[Operation] = [{"op": "test", "path": "/body", "value": request.body}, *_added_to_query(request, moved)]
-    ops.append({"op": "remove", "path": "/body"})
-    return [*ops, {"op": "remove", "path": "/headers/content-type"}] if "content-type" in request.headers else ops
+def _without_body(
+    violation: SchemaViolation, request: Request, ops: list[Operation], message: str
+) -> Suggestion | None:
+    """Return the request with operations that add to its query, without its body and the media type of that."""
+    if not ops or ops[-1]["op"] != "add":
+        return None
+    ops = [{"op": "test", "path": "/body", "value": request.body}, *ops, {"op": "remove", "path": "/body"}]
+    ops += [{"op": "remove", "path": "/headers/content-type"}] if "content-type" in request.headers else []
+    action = "USE_ALTERNATIVE_ENDPOINT" if any(op["path"] == "/method" for op in ops) else "MODIFY_PARAMS"
+    return edit(violation, request, ops, message, action=action)
+
+
+def _is_plain(value: Json) -> bool:
+    return isinstance(value, str | int | float)

@@ -1,4 +1,9 @@
-"""Members with an undeclared name: rename them to a near declared one, else leave them out where that is harmless."""
+"""Members that are not declared, and members that are missing.
+
+What has an undeclared name is renamed to a near declared one, moved to where it is declared, or left out. What is
+missing may be there under another name; what the description settles is sent; anything else is asked for. Of an object
+that has none of several forms, the member that all require is missing, or one choice for each form is offered.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,13 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
-from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
 from corrigible.rules.budget import spend
-from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, escape, segments, value_at
-from corrigible.rules.safety.decisive import READS, is_decisive_guess, word_set, words
+from corrigible.rules.functions.builtin import Operation
+from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer, value_at
+from corrigible.rules.safety.decisive import READS, is_decisive_guess, is_for_the_caller, word_set, words
 from corrigible.rules.safety.nearness import (
     abbreviates,
     distance,
@@ -25,19 +29,26 @@ from corrigible.rules.safety.nearness import (
     letters,
     nearest,
 )
-from corrigible.rules.safety.other_word import may_be_other_word
+from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from . import levels
-from .first_violation import first_violation
-from .json_schema import Schema, members, trim_schema, types
+from .first_violation import first_violation, is_fully_checked
+from .json_schema import Schema, choices, members, trim_schema, types
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, ask, confirmed, edit, guarded_ops, is_secret, left_out, options
+from .suggestion import Proposal, Suggestion, ask, confirmed, edit, guarded_ops, left_out, options
 
 INSTEAD: Final = "x-instead"
 """In the schema around an undeclared member: the name that the server says is to be sent instead."""
 
+NAMED: Final = "x-named"
+"""In a schema of a member: the value that the path has under its name, which is its `const` where it is known to be."""
+
+_IF_MEANT: Final = "Send the value that the description has there, if it is what is meant."
+_IF_AGREED: Final = "Send the only value that is allowed there, if whoever asks for this agrees."
+_ASK_MISSING: Final = "Give the value that is missing."
+_MOST_FORMS: Final = 3
 _LIMITING: Final = re.compile(
     r"(?i)(?:^|[_.\-\[]|(?-i:(?<=[a-z])(?=[A-Z])))(?:amount|sum|total|count|size|quantity|limit|max\w*|min\w*|percent\w*|price|only"
     r"|dry_?run|preview|simulate|validate\w*|test|draft|capture\w*|trial\w*|hold\w*|confirm\w*|force|if|when|where|filter\w*"
@@ -48,9 +59,7 @@ _LIMITING: Final = re.compile(
 """Words in names of members that limit a call (how much, when, to whom): without such a member a call may do more."""
 _PARTIES: Final = word_set("from to cc bcc sender receiver receivers recipient recipients reply")
 """Words of names of those between whom something is sent, of which some are one slip away from others."""
-_OF_A_THING: Final = re.compile(r"^(?:id|ID|Id|name|key|slug|uuid|uid|guid)$|(?:_id|_uuid|[a-z]Id|[a-z]ID)$")
-"""What members are called that say which thing is meant."""
-ASK_MISSING: Final = "Give the value that is missing."
+_LEFT_OUT: Final = "Leave out what is not known. The call then does without it."
 _WHERE: Final = "Say where it belongs: it is not known there, and something else names it."
 _SHORTEST_BEGINNING: Final = 4
 _MOST_STRANGE: Final = 64
@@ -120,10 +129,11 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
         # What the server names is asked about, unless the description has it, and not the other, and the value fits.
         is_known = instead in declared and name not in declared and _is_meant(name, instead, free, violation.schema)
         is_backed = is_known and _takes(declared[instead], value, text=request.form)
-        target = f"{parent}/{escape(instead)}"
+        steps = [instead] if instead in declared else instead.split(".")  # `text.format` is inside of `text`
+        target = parent + to_pointer(steps)
         renamed = _moved(violation, request, violation.pointer, target, value, is_guess=not is_backed)
-        is_free = isinstance(present, Mapping) and instead not in present
-        return renamed if is_free else _left_out(violation, request, name, value, group)
+        is_free = isinstance(present, Mapping) and steps[0] not in present
+        return renamed if is_free else without(violation, request, _LEFT_OUT)
     if (outside := levels.unwrapped(parent, violation.schema, violation, request)) is not None:
         return Proposal([outside])
     near = near_names(name, free)
@@ -135,19 +145,24 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     rivals = _rivals(name, near[0], present, violation.siblings) if len(near) == 1 else {}
     if any(distance(name, near[0]) > slips for slips in rivals.values()):
         near = []  # another one is meant for that name
+    elif rivals and any(one in rivals for one in [*present][: [*present].index(name)]):
+        return None  # asked once
     elif rivals:
-        return _asked_which(violation, request, near[0], [name, *rivals])
-    if len(near) == 1:
-        is_one = _is_element(declared.get(near[0], {}), value, text=request.form or not parent.startswith("/body"))
-        return _moved(violation, request, violation.pointer, f"{parent}/{escape(near[0])}", value, into_list=is_one)
-    short = [one for one in free if _is_short_form(name, one, free)]
-    if not near and not rivals and len(short) == 1:
-        target, is_guess = f"{parent}/{escape(short[0])}", not is_short_form(name, short[0])
-        return _moved(violation, request, violation.pointer, target, value, is_guess=is_guess)
-    if near:
-        moves = [_moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value) for one in near]
+        schema = trim_schema(declared.get(near[0], {}))
+        places = [(f"{parent}/{escape(near[0])}", schema)]
+        return ask(violation, request, "Say which value belongs there: several names are not known.", places=places)
+    short = [] if near or rivals else [one for one in free if _is_short_form(name, one, free)]
+    is_guess = len(short) == 1 and not is_short_form(name, short[0])
+    meant = near or (short if len(short) == 1 else [])
+    moves = [
+        _moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value, is_guess=is_guess)
+        for one in meant
+    ]
+    if len(meant) == 1:
+        return moves[0]
+    if meant:
         return options([one for move in moves if move is not None for one in move.suggestions], group)
-    return _elsewhere(violation, request, group, value, free)
+    return _elsewhere(violation, request, group, value)
 
 
 def _is_meant(name: str, instead: str, free: Sequence[str], around: Schema) -> bool:
@@ -163,13 +178,9 @@ def _is_meant(name: str, instead: str, free: Sequence[str], around: Schema) -> b
     return [instead] == (near_names(name, free) or alike or [*free])
 
 
-def _elsewhere(
-    violation: SchemaViolation, request: Request, group: str, value: Json, free: Sequence[str]
-) -> Proposal | None:
+def _elsewhere(violation: SchemaViolation, request: Request, group: str, value: Json) -> Proposal | None:
     """Send a member that is near to no declared one at another level or as the only missing one, else leave it out."""
     parent, name = _split(violation.pointer)
-    if (nested := levels.into_missing(violation, request)) is not None:
-        return Proposal([nested])
     moved = levels.move_member(violation, request)
     if moved is not None and (moved.is_certain or name not in levels.GENERAL_NAMES):
         # Of what one other place alone declares nothing is left out: it is moved there, or asked about.
@@ -177,7 +188,7 @@ def _elsewhere(
         return Proposal([suggestion]) if moved.is_first else None
     if moved is None and (under := levels.under_empty(violation, request)) is not None:
         return Proposal([under])
-    omission = _left_out(violation, request, name, value, group)
+    omission = without(violation, request, _LEFT_OUT)
     if value is None:
         return omission
     meant = only_missing(parent, violation.schema, request)
@@ -198,64 +209,19 @@ def _rivals(name: str, meant: str, present: Json, declared: Sequence[str]) -> di
     return {one: count for one, count in slips.items() if count <= least and near_names(one, [meant])}
 
 
-def _asked_which(violation: SchemaViolation, request: Request, meant: str, names: Sequence[str]) -> Proposal | None:
-    """Ask for the value of a declared member that several undeclared ones may be, once for all of them."""
-    parent = violation.pointer.rpartition("/")[0]
-    if next((one for one in value_at(request, parent) if one in names), None) != names[0]:
-        return None
-    places = [(f"{parent}/{escape(meant)}", trim_schema(members(violation.schema).get(meant, {})))]
-    return ask(violation, request, "Say which value belongs there: several names are not known.", places=places)
-
-
-def without(violation: SchemaViolation, request: Request, message: str) -> Proposal | None:
-    """Return the request without a member that must not be there, flagged unless nothing is lost by it.
-
-    None for a secret, which the edit would repeat.
-    """
+def without(violation: SchemaViolation, request: Request, message: str) -> Proposal:
+    """Return the request without a member that must not be there: it may have been wanted."""
     value = value_at(request, violation.pointer)
-    if value is MISSING or is_secret(violation.pointer, value):
-        return None
     ops = guarded_ops(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
     if not ops:
         return ask(violation, request, message, schema={})
-    if _is_said_by_path(violation.pointer, value, request):
-        return Proposal([edit(violation, request, ops, message)])
     if referring := references_to(violation.pointer, request):
-        return _asked_first(violation, request, ops, message, referring)
-    return Proposal([left_out(violation, request, ops, message)])
-
-
-def _asked_first(
-    violation: SchemaViolation, request: Request, ops: list[Operation], message: str, referring: Sequence[str]
-) -> Proposal:
-    """Return the question where a member belongs that something else names, and its removal, to confirm.
-
-    With the member is lost what leads to it.
-    """
-    question = ask(violation, request, message, schema={})
-    removal = confirmed(left_out(violation, request, ops, _WITH_REFERENCES))
-    removal["safety"]["loses"] = list(referring[:_MOST_NAMED])
-    return Proposal([*question.suggestions, removal])
-
-
-def _is_said_by_path(pointer: str, value: Json, request: Request) -> bool:
-    """Whether a member of the body is the identifier that the path ends with: the request still says it without."""
-    where, *names = segments(pointer)
-    if where != "body" or len(names) != 1 or isinstance(value, bool) or not isinstance(value, str | int):
-        return False
-    last = unquote(request.path.rstrip("/").rpartition("/")[2])
-    return _OF_A_THING.search(names[0]) is not None and bool(last) and scalar_text(value) == last
-
-
-def _left_out(violation: SchemaViolation, request: Request, name: str, value: Json, group: str) -> Proposal:
-    ops = guarded_ops(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
-    if not ops:
-        return ask(violation, request, "Leave out what is not known.", schema={})
-    if referring := references_to(violation.pointer, request):
-        return _asked_first(violation, request, ops, _WHERE, referring)
-    if value is None and request.method != "PATCH" and not may_limit(name):  # in a PATCH null clears
+        # With the member is lost what leads to it.
+        removal = confirmed(left_out(violation, request, ops, _WITH_REFERENCES))
+        removal["safety"]["loses"] = list(referring[:_MOST_NAMED])
+        return Proposal([*ask(violation, request, _WHERE, schema={}).suggestions, removal])
+    if value is None and request.method != "PATCH" and not may_limit(segments(violation.pointer)[-1]):
         return Proposal([edit(violation, request, ops, "Leave out what is not known: null is no value.")])
-    message = "Leave out what is not known. The call then does without it."
     return Proposal([confirmed(left_out(violation, request, ops, message))])
 
 
@@ -286,7 +252,84 @@ def references_to(pointer: str, request: Request) -> list[str]:
     return found
 
 
-# Missing members under another name
+# Missing members
+
+
+def missing(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    """Add what has only one value, give a misspelt member its name, or ask."""
+    if value_at(request, violation.pointer) is not MISSING and violation.pointer != "/body":
+        return None
+    if (renamed := misspelt(violation, request)) is not None:
+        return renamed
+    parent = violation.pointer.rpartition("/")[0]
+    moved = levels.into_missing(violation, request)
+    moved = moved or levels.unwrapped(parent, violation.parent_schema, violation, request)
+    moved = moved or levels.into_query(violation, request)
+    value = settled_value(violation.schema)
+    if is_nought(value, violation.schema):
+        value = MISSING
+    if moved is not None:
+        return Proposal([moved])
+    question = ask(violation, request, _ASK_MISSING)
+    if value is not MISSING:
+        ops = _added(request, violation.pointer, value)
+        return _filled_in(violation, request, ops, value, question) if ops else question
+    other = rename_only_undeclared(violation, request)
+    return question if other is None else Proposal([*other.suggestions, *question.suggestions])
+
+
+def _filled_in(
+    violation: SchemaViolation, request: Request, ops: list[Operation], value: Json, question: Proposal
+) -> Proposal:
+    """Return what the description has for a missing value: flagged where only whoever calls can say it."""
+    pointer, schema = violation.pointer, violation.schema
+    verified = is_fully_checked(schema) and first_violation(value, schema) is None
+    is_only = _is_only_value(schema)
+    is_theirs = schema.get(NAMED) != value and is_for_the_caller(pointer, value, request, is_only=is_only)
+    # A required parameter has no default (OpenAPI 2.0, 3.0): it is only an example, and may be any text.
+    is_parameter = pointer.startswith(("/query/", "/headers/"))
+    is_example = is_parameter and "default" in schema and not choices(schema) and types(schema) == ("string",)
+    if not is_theirs and not is_example:
+        return Proposal([edit(violation, request, ops, "Send the value that belongs there.", verified=verified)])
+    message = _IF_AGREED if is_only else _IF_MEANT
+    shown = edit(violation, request, ops, message, requires_confirmation=True, verified=verified)
+    return Proposal([shown] if is_only else [shown, *question.suggestions])
+
+
+def _is_only_value(schema: Schema) -> bool:
+    return len(choices(schema)) == 1 or types(schema) == ("null",)
+
+
+def settled_value(schema: Schema) -> Json:
+    """Return the value that a schema itself settles: a default or the only one allowed; `MISSING` where it does not."""
+    if "default" in schema:
+        return schema["default"] if first_violation(schema["default"], schema) is None else MISSING
+    listed = choices(schema)
+    if len(listed) == 1:
+        return listed[0]
+    return None if types(schema) == ("null",) else MISSING
+
+
+def is_nought(value: Json, schema: Schema) -> bool:
+    """Whether a default is only what the server's language has for a number or a text that nobody set.
+
+    Generators of descriptions write it there. A server that misses such a member takes no such default itself.
+    """
+    is_default = "default" in schema and schema["default"] == value and not choices(schema)
+    return is_default and not isinstance(value, bool) and value in (0, "")
+
+
+def _added(request: Request, pointer: str, value: Json) -> list[Operation]:
+    """Return the operations that add a member, and the object it belongs into where that is missing too."""
+    document = request.document()
+    place, new_value = pointer, value
+    parent = place.rpartition("/")[0]
+    while parent.count("/") >= 1 and resolve(document, parent) in (MISSING, None):
+        new_value = {segments(place)[-1]: new_value}
+        place, parent = parent, parent.rpartition("/")[0]
+    if pointer.startswith("/headers/"):
+        new_value = scalar_text(new_value)
+    return guarded_ops(request, place, MISSING, {"op": "add", "path": place, "value": new_value})
 
 
 def only_missing(parent: str, around: Schema | None, request: Request, told: str = "") -> str | None:
@@ -354,29 +397,50 @@ def misspelt(violation: SchemaViolation, request: Request) -> Proposal | None:
     meant, is_guess = (typos or meant, not typos) if not declared else (meant, False)
     if len(meant) != 1:
         return None
-    value, text = present[meant[0]], request.form or not parent.startswith("/body")
-    is_one = _is_element(violation.schema, value, text=text)
-    if not is_one and not _takes(violation.schema, value, text=text):
+    value = present[meant[0]]
+    if not _takes(violation.schema, value, text=request.form or not parent.startswith("/body")):
         return None
-    source = f"{parent}/{escape(meant[0])}"
-    renamed = _moved(violation, request, source, violation.pointer, value, is_guess=is_guess, into_list=is_one)
-    question = ask(violation, request, ASK_MISSING).suggestions if is_guess else []
+    renamed = _moved(violation, request, f"{parent}/{escape(meant[0])}", violation.pointer, value, is_guess=is_guess)
+    question = ask(violation, request, _ASK_MISSING).suggestions if is_guess else []
     return renamed and Proposal([*renamed.suggestions, *question])
 
 
-def in_one_form(violation: SchemaViolation, forms: Sequence[Schema], request: Request) -> Proposal | None:
-    """Return the renaming of the only member that no form declares, where with one near name the object has a form."""
-    present = violation.value
-    names = list(dict.fromkeys(name for form in forms for name in members(form)))
-    strange = [one for one in present if one not in names] if isinstance(present, Mapping) else []
-    near = near_names(strange[0], [name for name in names if name not in present]) if len(strange) == 1 else []
-    if len(near) != 1 or not violation.pointer.startswith("/body"):
+# One of several forms
+
+
+def of_forms(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    """Return what all forms of an object lack, a misspelt member under its name, or a question for each form.
+
+    None where some form lacks nothing or there is no object.
+    """
+    listed = violation.schema.get(violation.keyword)
+    forms = [form for form in listed if isinstance(form, Mapping)] if isinstance(listed, list) else []
+    if not forms or not isinstance(violation.value, Mapping):
         return None
-    renamed = {near[0] if name == strange[0] else name: value for name, value in present.items()}
-    if all(first_violation(renamed, form, text=request.form) is not None for form in forms):
+    lacking = [_lacking(form, violation.value) for form in forms]
+    if common := [name for name in lacking[0] if all(name in others for others in lacking)]:
+        known = tuple(dict.fromkeys(name for form in forms for name in members(form)))
+        declared = [members(form).get(common[0], {}) for form in forms]
+        values = [one for schema in declared for one in choices(schema) if not isinstance(one, list | dict)]
+        joined: Schema = declared[0] if all(one == declared[0] for one in declared) else {}
+        joined = {"enum": list(dict.fromkeys(values))} if all(map(choices, declared)) else joined
+        place = f"{violation.pointer}/{escape(common[0])}"
+        return missing(SchemaViolation(place, "required", joined, siblings=known), request, group)
+    if not all(lacking):
         return None
-    source, target = (f"{violation.pointer}/{escape(one)}" for one in (strange[0], near[0]))
-    return _moved(violation, request, source, target, present[strange[0]])
+    questions: list[Suggestion] = []
+    kept = [-len(members(form).keys() & violation.value.keys()) for form in forms]
+    for number in sorted(range(len(forms)), key=lambda one: (kept[one], len(lacking[one])))[:_MOST_FORMS]:
+        wanted = {name: trim_schema(members(forms[number]).get(name, {})) for name in lacking[number]}
+        places = [(f"{violation.pointer}/{escape(name)}", schema) for name, schema in wanted.items()]
+        message = "Give what is missing, if this is the form that is meant."
+        questions += ask(violation, request, message, places=places).suggestions
+    return options(questions, group)
+
+
+def _lacking(form: Schema, value: Mapping[str, Json]) -> list[str]:
+    required = form.get("required")
+    return [str(name) for name in required if name not in value] if isinstance(required, list) else []
 
 
 # Edits
@@ -388,13 +452,6 @@ def _takes(schema: Schema, value: Json, *, text: bool) -> bool:
     return first_violation([value] if is_element else value, schema, text=text) is None
 
 
-def _is_element(schema: Schema, value: Json, *, text: bool) -> bool:
-    """Whether a value is one element of the list that a place of JSON takes: `role` for `roles`."""
-    if text or isinstance(value, list | None) or types(schema) != ("array",):
-        return False
-    return _takes(schema, [value], text=False)
-
-
 def _moved(
     violation: SchemaViolation,
     request: Request,
@@ -403,14 +460,14 @@ def _moved(
     value: Json,
     *,
     is_guess: bool = False,
-    into_list: bool = False,
 ) -> Proposal | None:
     ops = guarded_ops(request, source, value, {"op": "move", "from": source, "path": target})
     if not ops:
         return None
-    if into_list:
-        ops.append({"op": "replace", "path": target, "value": [value]})
-    message = f"Send the value under the name that is known{', in a list' if into_list else ''}."
+    around = target.rpartition("/")[0]
+    if value_at(request, around) is MISSING:
+        ops.insert(-1, {"op": "add", "path": around, "value": {}})
+    message = "Send the value under the name that is known."
     confirm = is_guess or is_decisive_guess(ops, request) or _is_other(source, target, request)
     return Proposal([edit(violation, request, ops, message, requires_confirmation=confirm)])
 

@@ -6,24 +6,23 @@ an answer is read here: what it says stands in the violation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.equivalence import is_short_value
 from corrigible.rules.safety.nearness import LONGEST, distance, is_slip
-from corrigible.rules.safety.other_word import may_be_other_word
-from corrigible.rules.safety.spelling import TIME_LOST, Spelling
+from corrigible.rules.safety.spelling import TIME_LOST, Spelling, may_be_other_word
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from . import levels, missing, names, route
+from . import levels, names, route
 from .body import repair_inside
 from .first_violation import duplicates, first_violation, is_fully_checked
-from .json_schema import SELECTS, choices, members, trim_schema
+from .json_schema import SELECTS, Schema, choices, members, types
 from .schema_violation import SchemaViolation, place_of
 from .suggestion import (
     Proposal,
@@ -39,14 +38,12 @@ from .suggestion import (
     options,
     repair_of,
 )
-from .values import ANOTHER, JOINED, OF_A_KIND, ONLY_TOLD, SPELLING, repair_value
+from .values import ANOTHER, OF_A_KIND, ONLY_TOLD, SPELLING, repair_value
 
 AS_TEXT: Final = "x-as-text"
 """In a schema: its numbers are written as texts, as proto-JSON does with 64 bits."""
 BARRED: Final = "barred"
 """The keyword of a member that is known, and may not be sent here, whatever its value is."""
-IS_LIST: Final = "x-list"
-"""In a schema of an array: it is a list and no set, so that a repeated element has a meaning."""
 SENT_TWICE: Final = "sentTwice"
 """The keyword of a parameter with several values that takes one. The schema is that of the one."""
 
@@ -69,7 +66,7 @@ def repair(violation: SchemaViolation, request: Request, group: str) -> Repair |
     if proposal is None:
         return None
     keywords = {one.keyword for one in violation.inside} or {violation.keyword}
-    diagnosis, code = _DIAGNOSES.get(next(iter(keywords)), _UNKNOWN) if len(keywords) == 1 else _UNKNOWN
+    diagnosis, code, *_ = _DIAGNOSES.get(next(iter(keywords)), _UNKNOWN) if len(keywords) == 1 else _UNKNOWN
     return repair_of(proposal, diagnosis, code)
 
 
@@ -80,7 +77,7 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
         case "contentSchema":
             return repair_inside(violation, request, group, _proposed)
         case "required":
-            return missing.proposed(violation, request, group)
+            return names.missing(violation, request, group)
         case "additionalProperties" | "unevaluatedProperties":
             return names.undeclared(violation, request, group)
         case "readOnly":
@@ -97,12 +94,12 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
             return _without_duplicates(violation, request)
         case _ if violation.value is MISSING:
             return None
-        case "anyOf" | "oneOf" if (of_forms := missing.of_forms(violation, request, group)) is not None:
+        case "anyOf" | "oneOf" if (of_forms := names.of_forms(violation, request, group)) is not None:
             return of_forms
         case "type" | "enum" | "const" | "anyOf" | "oneOf" if violation.value is None:
             return _without_null(violation, request, group)
         case "maxItems":
-            return ask(violation, request, "Say which elements to keep.", schema=_to_keep(violation))
+            return ask(violation, request, "Say which elements to keep.")
         case _:
             return _repaired_value(violation, request, group)
 
@@ -112,9 +109,9 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
 
 def _repaired_value(violation: SchemaViolation, request: Request, group: str) -> Proposal:
     if is_secret(violation.pointer, violation.value):
-        return _asked_again(violation, request)
-    if (rows := levels.list_of_lists(violation, request)) is not None:
-        return rows
+        return ask(violation, request, _ASK_VALUE)
+    if (row := _row_around(violation, request)) is not None:
+        return _in_lists(row, request)
     place = place_of(violation.pointer, request)
     spellings = repair_value(violation.keyword, violation.value, violation.schema, place)
     made = [_replaced(violation, request, one) for one in spellings[:_MOST_ALTERNATIVES]]
@@ -129,13 +126,31 @@ def _repaired_value(violation: SchemaViolation, request: Request, group: str) ->
     return ask(violation, request, _ASK_CHOICE if choices(violation.schema) else _ASK_VALUE)
 
 
-def _asked_again(violation: SchemaViolation, request: Request) -> Proposal:
-    """Ask for a secret in another form. Of a number that is to be a text whoever calls knows how to write it."""
-    is_number = violation.keyword == "type" and isinstance(violation.value, int | float)
-    question = ask(violation, request, f"{_SAYS['type']}." if is_number else _ASK_VALUE)
-    if is_number:
-        question.suggestions[0]["placeholders"][0]["ask"] = "agent"
-    return question
+def _row_around(violation: SchemaViolation, request: Request) -> SchemaViolation | None:
+    """Return the violation of the list around a value that should be a list itself; None where it is no such value.
+
+    A list around each single value would have as many rows as values, which nobody writes by forgetting a level.
+    """
+    around, _, index = violation.pointer.rpartition("/")
+    row = value_at(request, around) if around.startswith("/body/") and index.isdecimal() else None
+    is_row = isinstance(row, list) and len(row) > 1 and not any(isinstance(one, list | dict) for one in row)
+    if not is_row or violation.keyword != "type" or types(violation.schema) != ("array",) or request.form:
+        return None
+    schema: Schema = {"type": "array", "items": violation.schema}
+    while isinstance(outer := value_at(request, around.rpartition("/")[0]), list):
+        around, row, schema = around.rpartition("/")[0], outer, {"type": "array", "items": schema}
+    return violation._replace(pointer=around, schema=schema, value=row)
+
+
+def _in_lists(violation: SchemaViolation, request: Request) -> Proposal:
+    """Return the outermost list as the only element of a list, which may be what is meant."""
+    value = violation.value
+    ops: list[Operation] = [{"op": "test", "path": violation.pointer, "value": value}]
+    ops.append({"op": "replace", "path": violation.pointer, "value": [value]})
+    message = "Send lists inside a list: say which of the values belong together."
+    if first_violation([value], violation.schema) is not None or not may_be_repeated(value):
+        return ask(violation, request, message)
+    return Proposal([edit(violation, request, ops, "Send it as the only one of a list.", requires_confirmation=True)])
 
 
 def _without_null(violation: SchemaViolation, request: Request, group: str) -> Proposal:
@@ -173,15 +188,16 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
     beside, may_be_plain = _encoded_beside(violation, request)
     ops += beside
     because = f": {spelled.assumption}" if spelled.assumption else ""
+    says = [*_DIAGNOSES.get(violation.keyword, _UNKNOWN)[2:], _ANY][0]
     asks = may_be_plain or violation.schema.get(ONLY_TOLD) is True
-    asks = asks or any(one in spelled.assumption for one in (JOINED, ANOTHER, OF_A_KIND, TIME_LOST))
+    asks = asks or any(one in spelled.assumption for one in (ANOTHER, OF_A_KIND, TIME_LOST))
     asks = asks or (violation.keyword in _GUESSED and is_decisive_guess(ops, request))
     asks = asks or _is_guessed(violation, request, spelled)
     return edit(
         violation,
         request,
         ops,
-        f"{_SAYS.get(violation.keyword, 'Send a value that is allowed')}{because}.",
+        f"{says}{because}.",
         changes_intent=bool(spelled.assumption),
         requires_confirmation=asks,
         verified=is_fully_checked(violation.schema) and violation.keyword != SPELLING,
@@ -239,8 +255,6 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
     if keyword in ("type", "enum") and scalar_text(value).casefold() in ("true", "false"):
         plain = scalar_text(old).strip().casefold() in ("true", "false")
         return not plain and (is_decisive(name, request) or names.may_limit(name))
-    if isinstance(old, str) and isinstance(value, Mapping):
-        return old in value.values()
     return keyword == "pattern" and bool(spelled.assumption) and is_decisive(name, request)
 
 
@@ -261,7 +275,7 @@ def _sent_once(violation: SchemaViolation, request: Request) -> Proposal:
 
 
 def _without_duplicates(violation: SchemaViolation, request: Request) -> Proposal | None:
-    """Drop duplicates. How often it is meant may be lost, but not of one of few words, which are switches."""
+    """Drop duplicates, where whoever calls confirms it: how often an element is meant may be lost."""
     items = violation.value
     if not isinstance(items, list):
         return None
@@ -275,24 +289,9 @@ def _without_duplicates(violation: SchemaViolation, request: Request) -> Proposa
         ops += [{"op": "test", "path": element, "value": items[index]}, {"op": "remove", "path": element}]
     left = [item for index, item in enumerate(items) if index not in again]
     verified = is_fully_checked(violation.schema) and first_violation(left, violation.schema) is None
-    inner = violation.schema.get("items")
-    are_switches = isinstance(inner, Mapping) and bool(choices(inner)) and all(isinstance(one, str) for one in items)
-    counts = violation.schema.get(IS_LIST) is True or not are_switches
-    dropped = edit(violation, request, ops, message, changes_intent=counts, verified=verified)
-    if counts:
-        dropped["safety"]["loses"] = [f"{violation.pointer}/{index}" for index in again]
+    dropped = edit(violation, request, ops, message, changes_intent=True, verified=verified)
+    dropped["safety"]["loses"] = [f"{violation.pointer}/{index}" for index in again]
     return Proposal([dropped])
-
-
-def _to_keep(violation: SchemaViolation) -> Mapping[str, Json]:
-    """Return the schema of the question which elements to keep: some of those that were sent."""
-    items: Sequence[Json] = violation.value if isinstance(violation.value, list) else ()
-    schema = dict(trim_schema(violation.schema))
-    plain: Iterable[Json] = [item for item in items if not isinstance(item, list | dict)]
-    distinct = list(dict.fromkeys(plain))
-    if distinct and len(distinct) == len(items) <= _MOST_NAMED and not is_secret(violation.pointer, violation.value):
-        schema["items"] = {"enum": distinct}
-    return schema
 
 
 # What is said
@@ -301,44 +300,34 @@ def _to_keep(violation: SchemaViolation) -> Mapping[str, Json]:
 _ASK_VALUE: Final = "Give a value that is allowed there."
 _ASK_CHOICE: Final = "Choose one of the values that are allowed."
 
-_SAYS: Final = {
-    **dict.fromkeys(("enum", "const"), "Send the value that is allowed"),
-    SPELLING: "Send the value as the description writes it",
-    "type": "Send the value in the type that is expected",
-    **dict.fromkeys(("anyOf", "oneOf"), "Send the value in a form that is expected"),
-    "format": "Send the value in the format that is expected",
-    "pattern": "Send the value in the form that is expected",
-    "maxLength": "Send a text that is short enough",
-    **dict.fromkeys(("minimum", "maximum"), "Send a number within the limits"),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), "Send a number within the limits"),
-    "multipleOf": "Send a number of the steps that are allowed",
-    **dict.fromkeys(("formatMinimum", "formatMaximum"), "Send a span of time within the limits"),
-}
-
-_TOO_SMALL: Final = ("The number is too small.", "OUT_OF_RANGE")
-_TOO_LARGE: Final = ("The number is too large.", "OUT_OF_RANGE")
+_TOO_SMALL: Final = ("The number is too small.", "OUT_OF_RANGE", "Send a number within the limits")
+_TOO_LARGE: Final = ("The number is too large.", "OUT_OF_RANGE", "Send a number within the limits")
+_WHAT_IS_ALLOWED: Final = "Send the value that is allowed"
+_FORM: Final = "Send the value in a form that is expected"
+_SPAN: Final = "Send a span of time within the limits"
+_ANY: Final = "Send a value that is allowed"
 _NOT_KNOWN: Final = ("The operation does not know this member.", "UNKNOWN_MEMBER")
 _NO_PATH: Final = ("No operation has this path.", "UNKNOWN_PATH")
-_DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
-    "enum": ("The value is none of those that are allowed.", "VALUE_NOT_ALLOWED"),
-    "const": ("The value is not the one that is allowed.", "VALUE_NOT_ALLOWED"),
+_DIAGNOSES: Final[Mapping[str, Sequence[str]]] = {
+    "enum": ("The value is none of those that are allowed.", "VALUE_NOT_ALLOWED", _WHAT_IS_ALLOWED),
+    "const": ("The value is not the one that is allowed.", "VALUE_NOT_ALLOWED", _WHAT_IS_ALLOWED),
     "not": ("The value is one of those that are not allowed.", "VALUE_NOT_ALLOWED"),
     "required": ("A required value is missing.", "VALUE_MISSING"),
     "blank": ("A required value is empty.", "VALUE_MISSING"),
-    "type": ("The value has the wrong type.", "WRONG_TYPE"),
+    "type": ("The value has the wrong type.", "WRONG_TYPE", "Send the value in the type that is expected"),
     **dict.fromkeys(("minimum", "exclusiveMinimum"), _TOO_SMALL),
     **dict.fromkeys(("maximum", "exclusiveMaximum"), _TOO_LARGE),
-    "multipleOf": ("The number is not of the steps that are allowed.", "OUT_OF_RANGE"),
-    "formatMinimum": ("The span of time is too short.", "OUT_OF_RANGE"),
-    "formatMaximum": ("The span of time is too long.", "OUT_OF_RANGE"),
+    "multipleOf": ("The number is not of the steps that are allowed.", "OUT_OF_RANGE", "Send a number of these steps"),
+    "formatMinimum": ("The span of time is too short.", "OUT_OF_RANGE", _SPAN),
+    "formatMaximum": ("The span of time is too long.", "OUT_OF_RANGE", _SPAN),
     "minProperties": ("The map has too few entries.", "TOO_FEW"),
     "maxProperties": ("The map has too many entries.", "TOO_MANY"),
     "minItems": ("The list has too few elements.", "TOO_FEW"),
     "maxItems": ("The list has too many elements.", "TOO_MANY"),
     "minLength": ("The text is too short.", "TOO_SHORT"),
-    "maxLength": ("The text is too long.", "TOO_LONG"),
-    "pattern": ("The text has the wrong form.", "WRONG_FORMAT"),
-    "format": ("The value has the wrong format.", "WRONG_FORMAT"),
+    "maxLength": ("The text is too long.", "TOO_LONG", "Send a text that is short enough"),
+    "pattern": ("The text has the wrong form.", "WRONG_FORMAT", "Send the value in the form that is expected"),
+    "format": ("The value has the wrong format.", "WRONG_FORMAT", "Send the value in the format that is expected"),
     "propertyNames": ("A key of the map is not allowed.", "WRONG_FORMAT"),
     SENT_TWICE: ("The parameter takes one value, and was sent more than once.", "DUPLICATE"),
     "uniqueItems": ("The list holds an element twice.", "DUPLICATE"),
@@ -346,9 +335,9 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     levels.MISPLACED: ("The operation knows this member one level away.", "UNKNOWN_MEMBER"),
     BARRED: ("The server does not take this member here.", "MEMBER_NOT_TAKEN"),
     "readOnly": ("Only the server writes this member.", "READ_ONLY_MEMBER"),
-    "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM"),
-    "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM"),
-    SPELLING: ("The server does not take the value, which the description writes in another way.", "VALUE_REFUSED"),
+    "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM", _FORM),
+    "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM", _FORM),
+    SPELLING: ("The description writes the value in another way.", "VALUE_REFUSED", "Send it as the description does"),
     "value": ("The server does not take the value.", "VALUE_REFUSED"),
     "reference": ("There is nothing under a name in the path.", "NOT_FOUND"),
     **dict.fromkeys(("path", "around"), _NO_PATH),
@@ -356,6 +345,6 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     route.ELSEWHERE: ("The path has no operation of this method, and a near path has one.", "UNKNOWN_METHOD"),
     "method": ("The path has no operation of this method.", "UNKNOWN_METHOD"),
 }
-DIAGNOSES: Final = frozenset(text for text, _ in _DIAGNOSES.values())
+DIAGNOSES: Final = frozenset(text for text, *_ in _DIAGNOSES.values())
 """What the description says of a request, whatever its values are."""
 _UNKNOWN: Final = ("The value does not fit the description of the operation.", "NOT_AS_DESCRIBED")

@@ -9,10 +9,10 @@ from urllib.parse import quote, unquote
 
 from rapidfuzz.distance import OSA
 
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.safety.decisive import READS, deletes, word_set, words
 from corrigible.rules.safety.nearness import nearest
-from corrigible.rules.safety.other_word import may_be_other_word
+from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.schema.exchange import Json, Request
 
 from .json_schema import Schema, choices, literal_pattern, types
@@ -147,7 +147,7 @@ def _is_longer_word(path: str, other: str) -> bool:
 def _has_one_more(path: str, other: str) -> bool:
     """Whether a path is another one with one segment more inside."""
     have, want = _segments(path), _segments(other)
-    return len(want) == len(have) + 1 and any(have == [*want[:at], *want[at + 1 :]] for at in range(1, len(have)))
+    return any(have == [*want[:at], *want[at + 1 :]] for at in range(1, len(have)))
 
 
 # Segments of a path
@@ -179,35 +179,20 @@ def schema_of_path(path: str, old: str, schema: Schema) -> dict[str, Json]:
 
 
 def _span(path: str, value: str) -> tuple[int, int] | None:
-    """Return where a value stands in a path, None where that is nowhere, or in several segments.
-
-    In a segment of its own, as the name or the only such key in `orders(shop='a',number=7)`, as OData writes keys, or
-    as the extension of the last segment, or before it.
-    """
-    segments = [(one.start(), one.end()) for one in _SEGMENT.finditer(path)]
-    if whole := [one for one in segments if unquote(path[slice(*one)]) == value]:
-        return whole[0] if len(whole) == 1 else None
-    keys = [
-        key.span("value") for one in _KEYED.finditer(path) for key in _KEY.finditer(path, one.start("keys"), one.end())
-    ]
-    keys += [one.span("name") for one in _KEYED.finditer(path)]
-    keyed = [one for one in keys if value and unquote(path[slice(*one)]) == value]
-    if len(keyed) == 1:
-        return keyed[0]
-    ending = _EXTENSION.search(path)
-    if ending is None:
-        return None
-    if unquote(path[segments[-1][0] : ending.start()]) == value:
-        return segments[-1][0], ending.start()
-    return (ending.start() + 1, len(path)) if ending[0] == f".{value}" else None
+    """Return where a value stands in a path, None where that is nowhere, or in several segments."""
+    for pattern in _PIECES if value else ():
+        if found := [one.span() for one in pattern.finditer(path) if unquote(one[0]) == value]:
+            return found[0] if len(found) == 1 else None
+    return None
 
 
 _UNQUOTED: Final = "!$&'()*+,;=:@~"
-_SEGMENT: Final = re.compile(r"[^/]+")
-_KEYED: Final = re.compile(r"(?<=/)(?P<name>[^()/]+)\((?P<keys>[^()/]+)\)(?=/|$)")
-_QUOTE: Final = r"(?:'|%27)"
-_KEY: Final = re.compile(rf"(?<=[(=,]){_QUOTE}?(?P<value>[^()=,']+?){_QUOTE}?(?=[),])")
-_EXTENSION: Final = re.compile(r"(?<=[^/])\.[A-Za-z][A-Za-z0-9]{1,7}$")
+_PIECES: Final = (
+    re.compile(r"[^/]+"),
+    re.compile(r"(?<=[/(=,'])(?:(?!%27)[^/()=,'])+(?=[()=,'])|(?<=%27)(?:(?!%27)[^/()=,'])+(?=%27)"),
+    re.compile(r"[^/]+(?=\.[A-Za-z][A-Za-z0-9]{1,7}$)|(?<=[^/]\.)[A-Za-z][A-Za-z0-9]{1,7}$"),
+)
+"""What a value may be: a segment, the name or a key in `orders(shop='a',number=7)` of OData, what an extension ends."""
 
 
 def _segments(path: str) -> list[str]:
@@ -239,8 +224,6 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     if is_read and methods == ["POST"] and only_reads:
         message = "Use POST: this operation only reads."
         return Proposal([_to(violation, request, "/method", "POST", message, intent=True)])
-    if methods == ["POST"] and violation.schema.get(UNNAMED) is True:
-        return _of_one_or_all(violation, request, group)
     if len(methods) == 1 and not is_read:
         return Proposal([_written(violation, request, methods[0], can_read="GET" in offered)])
     message = "Use a method that the path has, if it is what was meant."
@@ -279,17 +262,10 @@ def _written(violation: SchemaViolation, request: Request, method: str, *, can_r
             return _replacing(violation, request, can_read=can_read)
         case ("PUT", "PATCH"):
             message = "Use PATCH: it changes the members that are sent, and leaves the others as they are."
-    return _to(violation, request, "/method", method, message, intent=True)
-
-
-def _of_one_or_all(violation: SchemaViolation, request: Request, group: str) -> Proposal:
-    """Offer to add something, or to name the thing that is to be changed: either may be meant."""
-    message = "Use POST, if something is to be added."
-    adding = _to(violation, request, "/method", "POST", message, intent=True, confirm=True)
-    message = f"Add the name of what is to be changed to the path, if {request.method} is meant."
-    pattern = f"^{literal_pattern(request.path.rstrip('/'))}/[^/]+$"
-    naming = ask(violation, request, message, places=[("/path", {"type": "string", "pattern": pattern})])
-    return options([adding, *naming.suggestions], group)
+        case (_, "POST") if violation.schema.get(UNNAMED) is True:
+            message = f"Use POST, if something is to be added. {request.method} takes a path with a name more."
+    adds = method == "POST" and violation.schema.get(UNNAMED) is True
+    return _to(violation, request, "/method", method, message, intent=True, confirm=adds)
 
 
 def _replacing(violation: SchemaViolation, request: Request, *, can_read: bool) -> Suggestion:

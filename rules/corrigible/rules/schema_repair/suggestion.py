@@ -14,11 +14,10 @@ import orjson
 
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.engine.guarded_patch import LONGEST_GUARD, PatchError, guarded
-from corrigible.rules.functions.edits import Operation
+from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays, value_at
-from corrigible.rules.safety.decisive import READS
+from corrigible.rules.safety.decisive import READS, is_plain_header, is_protected, is_the_senders
 from corrigible.rules.safety.loss import LookupResult
-from corrigible.rules.safety.protected_parts import is_plain_header, is_protected, is_the_senders
 from corrigible.schema.cache import cached
 from corrigible.schema.credential_name import counts, is_secret_name
 from corrigible.schema.document import BODILESS

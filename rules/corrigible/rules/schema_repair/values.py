@@ -20,13 +20,13 @@ from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.equivalence import written_otherwise
 from corrigible.rules.safety.nearness import all_near, is_relisted, letters, signs, spelled
 from corrigible.rules.safety.spelling import Spelling, as_is_taken
-from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
-from corrigible.rules.safety.written_moment import rewritten
+from corrigible.rules.safety.written_moment import GO_DURATION, counts_seconds, go_duration, rewritten, span
 from corrigible.schema.document import scalar_text
+from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json
 
-from .first_violation import first_violation, is_fully_checked, same
-from .json_schema import Schema, choices, types
+from .first_violation import first_violation, is_fully_checked
+from .json_schema import Schema, choices, members, types
 from .schema_violation import Place
 from .suggestion import is_rounded
 
@@ -34,8 +34,6 @@ SPELLING: Final = "spelling"
 """The keyword of a value in another spelling than the description's, which is the `const` of the schema."""
 PREFIX: Final = "x-prefix"
 """In a schema of a closed list: what all its values begin with, and people leave out."""
-MEANT: Final = "x-meant"
-"""In a schema of a closed list of integers: the word for each, as the description has it."""
 SHAPED: Final = "x-shaped"
 """In a schema of a text: its examples show that it is no number as text: `0 5 * * *`, `a@example.com`, `10:30`."""
 LOCAL: Final = "x-local-time"
@@ -45,7 +43,6 @@ ONLY_TOLD: Final = "x-only-told"
 ONLY_ASKED: Final = "x-only-asked"
 """In a schema: nothing tells that a number within its limit is what is wished, if the one that was sent cannot be."""
 
-JOINED: Final = "the values are sent as one text, with commas between them"
 ANOTHER: Final = "it becomes another name than was asked for"
 OF_A_KIND: Final = "the beginning of names of this kind is put before it"
 """Assumptions that whoever calls has to share."""
@@ -70,8 +67,8 @@ def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> lis
     if keyword not in _LIMITS and is_rounded(value):
         return []
     spend(_A_REPAIR)
-    if keyword == "format" and (local := _local_times(value, schema)) is not None:
-        return local
+    if keyword == "format" and LOCAL in schema:
+        return []  # with an offset it would be another time
     return _settled(_first(keyword, value, schema, place), schema, place, _STEPS)
 
 
@@ -174,12 +171,8 @@ _CONTENT: Final = word_set("blob content data payload body secret raw document t
 """Last words of names of texts that may hold anything: an object there may be what the text has to spell."""
 _NAMED_JSON: Final = re.compile(r"(?:^|[_.-])(?:json|JSON)(?:$|[_.-]|[A-Z])|^json[A-Z]|[a-z]J(?:son|SON)(?:$|[A-Z])")
 """A name that says that the text there holds JSON: `extra_json`, `jsonPayload`."""
-_PLAIN: Final = re.compile(r"[^\s,;|]{1,100}")
-"""A value that a text of several can hold beside others."""
 _SPANS: Final = word_set("duration timeout interval ttl delay")
 """Last words of names of spans of time, which a text has with a unit: 3600 may be seconds or milliseconds."""
-_SORTS: Final = word_set("type kind mode method format version status operator op")
-"""Last words of members that say how to read the others."""
 
 
 def _cast(value: Json, schema: Schema, place: Place) -> list[Spelling]:
@@ -196,8 +189,6 @@ def _cast(value: Json, schema: Schema, place: Place) -> list[Spelling]:
 def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if isinstance(value, str) and re.fullmatch(r"\s*#\s*\d{1,18}\s*", value):
         value = value.strip().lstrip("#")  # "#12": the mark precedes a number
-    if isinstance(value, str) and (meant := number_meant(value, schema)) is not None:
-        return [Spelling(meant)]
     if isinstance(value, Mapping) and type(value.get("id")) is int and value.keys() <= {"id", "name", "type", "href"}:
         return [Spelling(value["id"], _ID_OF_OBJECT)]
     if counts_seconds(place.name, schema) and (length := span(value)) is not None:
@@ -208,16 +199,6 @@ def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     return moment or _scalar(value, spelling.integer)
 
 
-def number_meant(word: str, schema: Schema) -> int | None:
-    """Return the number that a word stands for, which may be the beginning of the one that the description has."""
-    meant, sent = schema.get(MEANT), letters(word)
-    if not isinstance(meant, Mapping) or not sent:
-        return None
-    found = {number for told, number in meant.items() if letters(told) == sent}
-    found = found or {number for told, number in meant.items() if len(sent) > 2 and letters(told).startswith(sent)}
-    return next(iter(found)) if len(found) == 1 else None
-
-
 def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     form = schema.get("format")
     if isinstance(form, str) and not isinstance(value, list | dict) and (respelt := spelling.respelled(value, form)):
@@ -226,30 +207,15 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if isinstance(value, list | dict) and not place.text and is_json:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return [Spelling(text)] if len(text) <= _LONGEST else []
-    is_content = not _CONTENT.isdisjoint(words(place.name)[-1:])
-    if isinstance(value, Mapping) and isinstance(value.get("id"), str) and not is_content:
-        return [Spelling(value["id"], _ID_OF_OBJECT)]
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((name, inner),) = value.items()
-        is_wrapper = not _NAMING.isdisjoint(words(str(name))[-1:]) and not is_content
-        if isinstance(inner, str) and (is_wrapper or _is_called_like(str(name), place.name)):
-            return [Spelling(inner, "the only value of the object is sent in its place")]
-    if (
-        isinstance(value, list)
-        and len(value) > 1
-        and all(isinstance(one, str) and _PLAIN.fullmatch(one) for one in value)
-    ):
-        return [Spelling(",".join(value), JOINED)]
+    if isinstance(value, Mapping) and _CONTENT.isdisjoint(words(place.name)[-1:]):
+        named = [one for name, one in value.items() if len(value) == 1 and not _NAMING.isdisjoint(words(name)[-1:])]
+        if isinstance(inner := value.get("id", *named[:1]), str):
+            return [Spelling(inner, _ID_OF_OBJECT)]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     is_span = is_number and not _SPANS.isdisjoint(words(place.name)[-1:])  # of what unit?
     if (is_number and schema.get(SHAPED)) or is_span or _is_unknown_text(value, place):
         return []
     return _scalar(value, _as_text)
-
-
-def _is_called_like(member: str, name: str) -> bool:
-    """Whether the name of a member says no more than that of the place of its object: `key` in `api_key`."""
-    return bool(member) and (words(member) == words(name)[-1:] or letters(member) == letters(name))
 
 
 def _is_unknown_text(value: Json, place: Place) -> bool:
@@ -309,22 +275,11 @@ def _items(items: list[Json], schema: Schema, place: Place) -> list[Spelling]:
 def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if (parsed := spelling.document(value, dict)) is not None:
         return [Spelling(parsed)]
-    if isinstance(value, list) and not place.text:
-        is_one = len(value) == 1 and isinstance(value[0], Mapping)
-        if (not is_one or first_violation(value[0], schema) is not None) and (name := _only_list(value, schema, place)):
-            return [Spelling({name: value})]
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
-        return [Spelling(value[0])]
-    if place.wraps and not place.text and isinstance(value, str) and value.strip() and (name := _only_text(schema)):
+    is_one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping)
+    is_it = is_one and first_violation(value[0], schema) is None
+    if isinstance(value, list) and not place.text and not is_it and (name := _only_list(value, schema, place)):
         return [Spelling({name: value})]
-    return []
-
-
-def _members(schema: Schema) -> tuple[list[Json], Mapping[str, Json]]:
-    """Return the names that an object requires, and the schemas of its members."""
-    required, properties = schema.get("required"), schema.get("properties")
-    is_object = isinstance(properties, Mapping) and isinstance(required, list | None)
-    return (list(required or ()), properties) if is_object and isinstance(properties, Mapping) else ([], {})
+    return [Spelling(value[0])] if is_one else []
 
 
 def _only_list(value: list[Json], schema: Schema, place: Place) -> str:
@@ -332,24 +287,13 @@ def _only_list(value: list[Json], schema: Schema, place: Place) -> str:
 
     One that is not required has to be in the body itself, and to be its only member or to say what its elements are.
     """
-    required, properties = _members(schema)
-    lists = [name for name, one in properties.items() if isinstance(one, Mapping) and types(one) == ("array",)]
-    if len(lists) != 1 or first_violation(value, one := properties[lists[0]]) is not None:
+    declared, required = members(schema), [*(schema.get("required") or ())]
+    lists = [name for name, one in declared.items() if types(one) == ("array",) and not one.get("readOnly")]
+    if len(lists) != 1 or first_violation(value, declared[lists[0]]) is not None:
         return ""
-    if required == lists:
-        return str(lists[0])
-    items = one.get("items")
-    is_meant = len(properties) == 1 or (isinstance(items, Mapping) and bool(types(items)) and bool(value))
-    return str(lists[0]) if place.whole and not required and is_meant and not one.get("readOnly") else ""
-
-
-def _only_text(schema: Schema) -> str:
-    """Return the only member that an object requires, if that is a text; else nothing."""
-    required, properties = _members(schema)
-    if len(required) != 1 or not _SORTS.isdisjoint(words(str(required[0]))[-1:]):
-        return ""  # what was sent is of that sort, and does not name it
-    inner = properties.get(str(required[0]))
-    return str(required[0]) if isinstance(inner, Mapping) and types(inner) == ("string",) else ""
+    items = declared[lists[0]].get("items")
+    is_said = len(declared) == 1 or (isinstance(items, Mapping) and bool(types(items)) and bool(value))
+    return lists[0] if required == lists or (not required and place.whole and is_said) else ""
 
 
 _Repair = Callable[[Json, Schema, Place], list[Spelling]]
@@ -509,20 +453,6 @@ def _respelt(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     return spelling.respelled(value, form) if isinstance(form, str) else []
 
 
-def _local_times(value: Json, schema: Schema) -> list[Spelling] | None:
-    """Return a time without an offset as RFC 3339 writes it, still without one; None where no local time is wanted.
-
-    With a `Z` it would be another time. Nothing is returned for what is written so already: what it lacks is not known.
-    """
-    if LOCAL not in schema or schema.get("format") != "date-time" or not isinstance(value, str):
-        return None
-    meant = spelling.moments(value)
-    if not meant or any(one.zoned for one in meant):
-        return None
-    written = meant[0].when.replace(tzinfo=None).isoformat()
-    return [Spelling(written)] if len(meant) == 1 and meant[0].timed and written != value else []
-
-
 def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     """Return the first spelling, from the least change on, that is provably in the pattern.
 
@@ -581,7 +511,7 @@ def _alternative(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         if "object" in types(inner) and isinstance(value, int) and not isinstance(value, bool):
             return []  # a number is rather the id of such an object than its name
         made = repair_value(broken, value, inner, place)
-        repairs += [one for one in made if not any(same(one.value, other.value) for other in repairs)]
+        repairs += [one for one in made if not any(same_json(one.value, other.value) for other in repairs)]
     return [repair for repair in repairs if not repair.assumption] or repairs
 
 

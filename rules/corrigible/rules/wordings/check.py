@@ -22,6 +22,18 @@ _PART: Final = re.compile(r"<([a-z_]+)>")
 _LITERAL: Final = re.compile(r"\\.|\[[^\]]*\]")
 _GROUP: Final = re.compile(r"\((?!\?:)")
 _UPPER: Final = re.compile(r"[A-Z]")
+_LONGEST: Final = 4000
+_NUMBER: Final = (int, float)
+_KEYWORDS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), _NUMBER),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), int),
+    **dict.fromkeys(("pattern", "format"), str),
+    "type": (str, list),
+    "enum": list,
+    "const": object,
+    "uniqueItems": bool,
+}
+"""Keywords of JSON Schema that say something of a value, with the types of what they say."""
 
 
 class LanguageText(FileModel):
@@ -101,6 +113,10 @@ def _of_form(text: WordingText, words: Words) -> Iterator[tuple[str, str]]:
             for problem in _of_pattern(one, words.parts):
                 yield member, problem
     for keyword, value in text.states.items():
+        if keyword not in _KEYWORDS:
+            yield "states", f'"{keyword}" is no keyword{suggest_spelling(keyword, _KEYWORDS)}; {", ".join(_KEYWORDS)}'
+        elif not isinstance(value, _KEYWORDS[keyword]) and not (isinstance(value, str) and _SLOT.fullmatch(value)):
+            yield "states", f"{keyword}: {value!r} is none of its values"
         slot = _SLOT.fullmatch(value) if isinstance(value, str) else None
         if slot is not None and name_of(slot[1]) not in slots:
             yield "states", f"{keyword}: {value} is no slot of its pattern"
@@ -110,6 +126,9 @@ def _of_form(text: WordingText, words: Words) -> Iterator[tuple[str, str]]:
 
 
 def _of_pattern(pattern: str, parts: Mapping[str, Any]) -> Iterator[str]:
+    if len(pattern) > _LONGEST:
+        yield f"has {len(pattern):,} letters, and {_LONGEST:,} are read: make several rows of it"
+        return
     for slot in _SLOT.findall(pattern):
         if slot not in SLOTS:
             yield f"{{{slot}}} is no slot{suggest_spelling(slot, SLOTS)}; slots: {', '.join(SLOTS)}"

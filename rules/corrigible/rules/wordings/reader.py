@@ -78,7 +78,7 @@ class Wordings:
         except re2.error:
             for one in self.compiled:
                 _ = one.pattern  # says what is wrong, which a set does not
-            raise
+            raise ValueError("it unfolds to more than there is room for: make several rows of it") from None
 
     def said(self, sentence: str, folded: str, start: int) -> Iterator[Said]:
         """Yield what a sentence says that begins at an index of its text."""

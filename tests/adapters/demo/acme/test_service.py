@@ -11,7 +11,7 @@ import yaml
 from openapi_spec_validator import validate
 
 from corrigible.adapters.apis.stripe.sandbox import SERVERS
-from corrigible.adapters.demo.acme.operations import OPERATIONS
+from corrigible.adapters.demo.acme.adapter import OPERATIONS
 from corrigible.adapters.demo.acme.policy import policy
 from corrigible.adapters.demo.acme.sandbox import acme
 from tests._support.acme_office import Office

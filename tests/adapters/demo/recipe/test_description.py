@@ -11,8 +11,8 @@ import yaml
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
+from corrigible.adapters.demo.recipe.adapter import OPERATIONS, PATHS
 from corrigible.adapters.demo.recipe.knowledge import knowledge
-from corrigible.adapters.demo.recipe.operations import OPERATIONS, PATHS
 from corrigible.adapters.demo.recipe.request import (
     MALFORMED,
     ConvertRequest,

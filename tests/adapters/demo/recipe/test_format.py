@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.adapters.demo.recipe.adapter import ADAPTER
-from corrigible.adapters.demo.recipe.format import RECIPE, pointer
+from corrigible.adapters.demo.recipe.adapter import ADAPTER, RECIPE, pointer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 from tests._support.rows import rows

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from corrigible.adapters.demo.recipe.quantity import exact, is_in_range, plain, scaled, written
+from corrigible.adapters.demo.recipe.request import exact, is_in_range, plain, scaled, written
 from tests._support.rows import rows
 
 

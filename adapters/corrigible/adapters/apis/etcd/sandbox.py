@@ -9,10 +9,8 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from corrigible.adapters.sandbox.children import children
-from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.adapters.sandbox.python import python_arguments
-from corrigible.adapters.sandbox.server import HOST, Command, Server, free_port
+from corrigible.adapters.sandbox.runtimes import python_arguments
+from corrigible.adapters.sandbox.server import HOST, Command, SandboxError, Server, children, free_port
 from corrigible.schema.extra import install_line
 
 

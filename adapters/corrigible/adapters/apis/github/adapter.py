@@ -10,8 +10,7 @@ from typing import Any
 
 from corrigible.adapters.base import Adapter
 from corrigible.adapters.openapi.description import Description, read
-from corrigible.adapters.operation import Operations
-from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.adapters.operation import Operations, Vocabulary
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
 from corrigible.schema.exchange import Json, Request
 

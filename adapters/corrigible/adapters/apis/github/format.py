@@ -57,13 +57,9 @@ class GitHubFormat:
         violations = [
             _listed(request, entry, message, native)
             for entry in entries
-            if isinstance(entry, Mapping) or _is_sentence(entry)
+            if isinstance(entry, Mapping) or (isinstance(entry, str) and bool(entry))
         ]
         return violations or list(_read_sentence(request, message, native))
-
-
-def _is_sentence(entry: Json) -> bool:
-    return isinstance(entry, str) and bool(entry)
 
 
 def _whereabouts(request: Request) -> dict[str, Json]:

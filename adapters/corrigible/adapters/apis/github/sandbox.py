@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
+from corrigible.adapters.sandbox.runtimes import find_node, npm_folder
 from corrigible.adapters.sandbox.server import HOST, Command, Server
 
 SEED = Path(str(files(__package__).joinpath("seed.yaml")))

@@ -8,7 +8,7 @@ from itertools import islice
 
 import yaml
 
-from corrigible.rules.functions.quantity import quantity
+from corrigible.rules.functions.builtin import quantity
 from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json

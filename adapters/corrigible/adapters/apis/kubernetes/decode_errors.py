@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from corrigible.rules.functions.quantity import quantity
+from corrigible.rules.functions.builtin import quantity
 from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.violation import Violation

@@ -13,18 +13,9 @@ from itertools import islice
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
+from . import status_errors
 from .admission_errors import read_forbidden, read_webhook
 from .decode_errors import read_bad_request
-from .status_errors import (
-    MOST_COMPLAINTS,
-    MOST_TEXT,
-    Refusal,
-    field_error,
-    field_errors,
-    field_pointer,
-    listed,
-    text,
-)
 
 OWN_CAUSE = "RecoveryFeedback"
 """The reason of causes that carry feedback: no error of the server."""
@@ -53,17 +44,19 @@ class KubernetesFormat:
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
         if not isinstance(body, Mapping) or body.get("kind") != "Status" or body.get("status") != "Failure":
             return ()
-        refusal = Refusal(exchange, body)
+        refusal = status_errors.Refusal(exchange, body)
         denied = _WEBHOOK.match(refusal.text)
         if denied is not None:
-            refusal = Refusal(exchange, body, denied["name"])
+            refusal = status_errors.Refusal(exchange, body, denied["name"])
         causes = [cause for cause in refusal.details.get("causes") or () if _complains(cause, refusal.reason)]
-        violations = [violation for cause in causes[:MOST_COMPLAINTS] for violation in _cause(refusal, cause)]
+        violations = [
+            violation for cause in causes[: status_errors.MOST_COMPLAINTS] for violation in _cause(refusal, cause)
+        ]
         if violations:
             return violations
         if denied is not None:
             return read_webhook(refusal, refusal.text[denied.end() :])
-        return list(islice(_read(refusal, exchange.status), MOST_COMPLAINTS))
+        return list(islice(_read(refusal, exchange.status), status_errors.MOST_COMPLAINTS))
 
 
 def _complains(cause: Json, reason: str) -> bool:
@@ -73,15 +66,17 @@ def _complains(cause: Json, reason: str) -> bool:
     return reason != "InternalError" or bool(cause.get("field"))
 
 
-def _cause(refusal: Refusal, cause: Mapping[str, Json]) -> Iterator[Violation]:
-    message, field, reason = (text(cause, name)[:MOST_TEXT] for name in ("message", "field", "reason"))
+def _cause(refusal: status_errors.Refusal, cause: Mapping[str, Json]) -> Iterator[Violation]:
+    message, field, reason = (
+        status_errors.text(cause, name)[: status_errors.MOST_TEXT] for name in ("message", "field", "reason")
+    )
     policy = _VAP.match(message)
     if policy is not None:
         yield _denied_by_policy(refusal, policy)
         return
     if reason == "FieldManagerConflict":
         manager = _CONFLICT_WITH.match(message)
-        pointer = field_pointer(refusal.request, field)
+        pointer = status_errors.field_pointer(refusal.request, field)
         by = manager["manager"] if manager else ""
         yield refusal.about(reason, message, [pointer], param=field, manager=by, value=None)
         return
@@ -91,9 +86,11 @@ def _cause(refusal: Refusal, cause: Mapping[str, Json]) -> Iterator[Violation]:
         yield refusal.violation(reason, message, param=field, pointer="/path", namespace=namespace)
         return
     if field == "patch" and refusal.request.method == "PATCH":
-        detail = field_error(field, message).detail
+        detail = status_errors.field_error(field, message).detail
         undecoded = list(
-            read_bad_request(Refusal(refusal.exchange, {**refusal.status, "message": detail, "details": {}}))
+            read_bad_request(
+                status_errors.Refusal(refusal.exchange, {**refusal.status, "message": detail, "details": {}})
+            )
         )
         if undecoded and undecoded[0].code == "QUANTITY_FORMAT":
             yield undecoded[0]
@@ -103,15 +100,15 @@ def _cause(refusal: Refusal, cause: Mapping[str, Json]) -> Iterator[Violation]:
             return
     if refusal.webhook and not field and not reason.startswith("FieldValue"):
         return  # the message has the same text in a known dialect
-    yield refusal.field(field_error(field, message), reason)
+    yield refusal.field(status_errors.field_error(field, message), reason)
 
 
-def _denied_by_policy(refusal: Refusal, policy: re.Match[str]) -> Violation:
+def _denied_by_policy(refusal: status_errors.Refusal, policy: re.Match[str]) -> Violation:
     name = policy["policy"]
     return refusal.violation("VAP", policy["text"], param=name, policy=name, rule=policy["binding"])
 
 
-def _read(refusal: Refusal, status: int) -> Iterator[Violation]:
+def _read(refusal: status_errors.Refusal, status: int) -> Iterator[Violation]:
     unreachable = _UNREACHABLE.search(refusal.text)
     if unreachable is not None:
         yield refusal.violation("WEBHOOK_UNREACHABLE", refusal.text, webhook=unreachable["name"])
@@ -124,8 +121,8 @@ def _read(refusal: Refusal, status: int) -> Iterator[Violation]:
     yield from read(refusal)
 
 
-def _invalid(refusal: Refusal) -> Iterator[Violation]:
-    errors = field_errors(refusal.body)
+def _invalid(refusal: status_errors.Refusal) -> Iterator[Violation]:
+    errors = status_errors.field_errors(refusal.body)
     if not errors:
         code = "PATCH_REJECTED" if refusal.request.method == "PATCH" else "INVALID"
         yield refusal.violation(code, refusal.body, pointer="/body")
@@ -133,7 +130,7 @@ def _invalid(refusal: Refusal) -> Iterator[Violation]:
         yield refusal.field(error)
 
 
-def _not_found(refusal: Refusal) -> Iterator[Violation]:
+def _not_found(refusal: status_errors.Refusal) -> Iterator[Violation]:
     match, text = _NOT_FOUND.match(refusal.text), refusal.text
     if match is None:
         yield refusal.violation("PATH_UNKNOWN", text, pointer="/path")
@@ -149,15 +146,15 @@ def _not_found(refusal: Refusal) -> Iterator[Violation]:
     yield refusal.violation("NOT_FOUND", text, param=kind, pointer="/path", kind=kind, name=name)
 
 
-def _exists(refusal: Refusal) -> Iterator[Violation]:
+def _exists(refusal: status_errors.Refusal) -> Iterator[Violation]:
     match, pointer = _EXISTS.match(refusal.text), "/body/metadata/name"
     native = match.groupdict() if match else {}
     yield refusal.violation("ALREADY_EXISTS", refusal.text, param="metadata.name", pointer=pointer, **native)
 
 
-def _conflict(refusal: Refusal) -> Iterator[Violation]:
+def _conflict(refusal: status_errors.Refusal) -> Iterator[Violation]:
     if _MODIFIED in refusal.text:
-        pointer = field_pointer(refusal.request, "metadata.resourceVersion")
+        pointer = status_errors.field_pointer(refusal.request, "metadata.resourceVersion")
         param = "metadata.resourceVersion"
         yield refusal.about("CONFLICT", refusal.text, [pointer], param=param, rule="modified", value=None)
     else:
@@ -165,40 +162,40 @@ def _conflict(refusal: Refusal) -> Iterator[Violation]:
         yield refusal.violation("CONFLICT", refusal.text, rule=rule)
 
 
-def _too_many(refusal: Refusal) -> Iterator[Violation]:
+def _too_many(refusal: status_errors.Refusal) -> Iterator[Violation]:
     code = "DisruptionBudget" if "disruption budget" in refusal.text else "TOO_MANY_REQUESTS"
     yield refusal.violation(code, refusal.text)
 
 
-def _media_type(refusal: Refusal) -> Iterator[Violation]:
+def _media_type(refusal: status_errors.Refusal) -> Iterator[Violation]:
     yield refusal.violation(
         "UNSUPPORTED_MEDIA_TYPE", refusal.text, param="content-type", pointer="/headers/content-type",
-        value=refusal.request.headers.get("content-type"), supported=listed(refusal.text),
+        value=refusal.request.headers.get("content-type"), supported=status_errors.listed(refusal.text),
     )  # fmt: skip
 
 
-def _not_acceptable(refusal: Refusal) -> Iterator[Violation]:
-    if field_errors(refusal.body):
+def _not_acceptable(refusal: status_errors.Refusal) -> Iterator[Violation]:
+    if status_errors.field_errors(refusal.body):
         yield from _invalid(refusal)
         return
     yield refusal.violation(
         "NOT_ACCEPTABLE", refusal.text, param="accept", pointer="/headers/accept",
-        value=refusal.request.headers.get("accept"), supported=listed(refusal.text),
+        value=refusal.request.headers.get("accept"), supported=status_errors.listed(refusal.text),
     )  # fmt: skip
 
 
-def _method(refusal: Refusal) -> Iterator[Violation]:
+def _method(refusal: status_errors.Refusal) -> Iterator[Violation]:
     allow = refusal.exchange.headers.get("allow", "")
     supported: list[Json] = [part.strip() for part in allow.split(",") if part.strip()]
     yield refusal.violation("METHOD_NOT_ALLOWED", refusal.text, pointer="/method", supported=supported)
 
 
-def _expired(refusal: Refusal) -> Iterator[Violation]:
+def _expired(refusal: status_errors.Refusal) -> Iterator[Violation]:
     param = "continue" if "continue" in refusal.request.query else "resourceVersion"
     yield refusal.violation("EXPIRED", refusal.text, param=param, pointer=f"/query/{param}")
 
 
-def _internal(refusal: Refusal) -> Iterator[Violation]:
+def _internal(refusal: status_errors.Refusal) -> Iterator[Violation]:
     violations = list(read_bad_request(refusal))
     if violations and (violations[0].code != "BAD_REQUEST" or violations[0].pointer):
         yield from violations
@@ -206,15 +203,15 @@ def _internal(refusal: Refusal) -> Iterator[Violation]:
         yield refusal.violation("INTERNAL", refusal.text)
 
 
-def _plain(code: str, pointer: str = "") -> Callable[[Refusal], Iterator[Violation]]:
-    def read(refusal: Refusal) -> Iterator[Violation]:
+def _plain(code: str, pointer: str = "") -> Callable[[status_errors.Refusal], Iterator[Violation]]:
+    def read(refusal: status_errors.Refusal) -> Iterator[Violation]:
         yield refusal.violation(code, refusal.text, pointer=pointer)
 
     return read
 
 
 _unknown = _plain("UNKNOWN")
-_BY_REASON: Mapping[str, Callable[[Refusal], Iterator[Violation]]] = {
+_BY_REASON: Mapping[str, Callable[[status_errors.Refusal], Iterator[Violation]]] = {
     "AlreadyExists": _exists,
     "BadRequest": read_bad_request,
     "Conflict": _conflict,
@@ -234,7 +231,7 @@ _BY_REASON: Mapping[str, Callable[[Refusal], Iterator[Violation]]] = {
     "Unauthorized": _plain("UNAUTHORIZED"),
     "UnsupportedMediaType": _media_type,
 }
-_BY_STATUS: Mapping[int, Callable[[Refusal], Iterator[Violation]]] = {
+_BY_STATUS: Mapping[int, Callable[[status_errors.Refusal], Iterator[Violation]]] = {
     400: read_bad_request,
     401: _BY_REASON["Unauthorized"],
     403: read_forbidden,

@@ -7,9 +7,7 @@ import shutil
 import sys
 
 from corrigible.adapters.sandbox.certificate import make_certificate, make_key
-from corrigible.adapters.sandbox.children import children
-from corrigible.adapters.sandbox.error import last_lines
-from corrigible.adapters.sandbox.server import HOST, free_port
+from corrigible.adapters.sandbox.server import HOST, children, free_port, last_lines
 
 from .sandbox import GROUPS, TOKENS, folder_of, kubeconfig
 

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from corrigible.adapters.apis.etcd.sandbox import find_tool
 from corrigible.adapters.cache import cache_folder
-from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.adapters.sandbox.python import python_arguments
-from corrigible.adapters.sandbox.server import HOST, Command, Server
+from corrigible.adapters.sandbox.runtimes import python_arguments
+from corrigible.adapters.sandbox.server import HOST, Command, SandboxError, Server
 from corrigible.schema.extra import install_line
 
 ASSETS = "KUBEBUILDER_ASSETS"

@@ -10,8 +10,9 @@ from corrigible.adapters.base import Adapter
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
+from corrigible.adapters.operation import Operations
 
-from .operations import OPERATIONS
+OPERATIONS: Final = Operations.load(files(__package__).joinpath("operations.yaml").read_text(encoding="utf-8"))
 
 
 @functools.cache

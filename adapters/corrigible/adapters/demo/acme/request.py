@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictInt, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from corrigible.adapters.demo.body_place import field
+from corrigible.adapters.sandbox.asgi import field
 
 
 @dataclass(frozen=True, slots=True)

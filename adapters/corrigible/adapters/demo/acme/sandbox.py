@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.runtimes import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server
 
 _CODE: Final = (

@@ -19,10 +19,9 @@ import orjson
 
 from corrigible.adapters.sandbox.asgi import LARGEST_BODY, Receive, Scope, Send, lifespan, read_body, respond
 
-from .operations import OPERATIONS
+from .adapter import OPERATIONS
 from .policy import policy
-from .processor import Processor
-from .refund_service import RefundService, ServiceCall
+from .refund_service import Processor, RefundService, ServiceCall
 from .request import Refused, refuse
 
 NOW: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)

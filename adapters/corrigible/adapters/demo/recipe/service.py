@@ -19,10 +19,10 @@ import orjson
 
 from corrigible.adapters.sandbox.asgi import LARGEST_BODY, Receive, Scope, Send, lifespan, read_body, respond
 
-from .operations import PATHS
-from .quantity import Amount, plain
+from .adapter import PATHS
 from .request import (
     MALFORMED,
+    Amount,
     AnyRequest,
     Complaint,
     ConvertRequest,
@@ -31,6 +31,7 @@ from .request import (
     Malformed,
     Replacement,
     SubstituteRequest,
+    plain,
     read,
 )
 from .validator import diagnose

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from .operations import PATHS
+from .adapter import PATHS
 
 
 class Task(BaseModel):

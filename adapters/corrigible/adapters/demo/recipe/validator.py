@@ -12,8 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from .knowledge import Certification, Knowledge, has_words, knowledge, normal
-from .quantity import Amount, exact, plain, scaled, written
-from .request import AnyRequest, Complaint, ConvertRequest, Line, Replacement
+from .request import Amount, AnyRequest, Complaint, ConvertRequest, Line, Replacement, exact, plain, scaled, written
 
 MISSING_ALTERNATIVE = "MISSING_ALTERNATIVE"
 INCOMPATIBLE_INGREDIENT = "INCOMPATIBLE_INGREDIENT"

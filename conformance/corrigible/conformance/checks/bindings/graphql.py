@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from corrigible.conformance.checks.support.exchange import (
-    EITHER,
-    PROXY,
-    Explained,
-    body_of,
-    encoded,
-    finding,
-    judged_checks,
-    profile_checks,
-    refusals_of,
-    status_changed,
-)
+from corrigible.conformance.checks.support import exchange
 from corrigible.conformance.checks.support.known_error import passes
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.validators.finding import Finding
@@ -34,8 +23,8 @@ _GROWN: Final = frozenset(
 
 def in_extensions(subject: Subject) -> Iterator[Finding]:
     """Feedback stands in the extensions of the error that it is about, and nowhere else."""
-    for vector, request, response in refusals_of(PROFILE, subject):
-        body = body_of(response)
+    for vector, request, response in exchange.refusals_of(PROFILE, subject):
+        body = exchange.body_of(response)
         if MEMBER in body:
             sentence = "feedback stands at the top, where GraphQL allows data, errors and extensions only"
             yield Finding("SRF-GQL-01", sentence, ["data", "errors", "extensions"], sorted(body), request)
@@ -57,13 +46,13 @@ def _errors(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def errors_kept(subject: Subject) -> Iterator[Finding]:
     """Message, path, locations, other extensions and data stay, and so does the number of errors."""
-    for vector, request, response in refusals_of(PROFILE, subject):
-        yield from status_changed(vector, request, response)
+    for vector, request, response in exchange.refusals_of(PROFILE, subject):
+        yield from exchange.status_changed(vector, request, response)
         grown = _GROWN - {"/errors"}
-        for difference in differences(encoded(vector.answer["body"]), response.body, grown=grown):
-            if not difference.pointer and MEMBER in body_of(response):
+        for difference in differences(exchange.encoded(vector.answer["body"]), response.body, grown=grown):
+            if not difference.pointer and MEMBER in exchange.body_of(response):
                 continue  # where feedback stands is judged by itself
-            yield finding("SRF-GQL-01", difference, request)
+            yield exchange.finding("SRF-GQL-01", difference, request)
 
 
 def _together(errors: list[dict[str, Any]]) -> Json | None:
@@ -77,23 +66,23 @@ def _together(errors: list[dict[str, Any]]) -> Json | None:
     }
 
 
-def _explained(subject: Subject) -> Iterator[Explained]:
+def _explained(subject: Subject) -> Iterator[exchange.Explained]:
     """A reader takes what all errors say."""
-    for vector, request, response in refusals_of(PROFILE, subject):
-        feedback = _together(_errors(body_of(response)))
+    for vector, request, response in exchange.refusals_of(PROFILE, subject):
+        feedback = _together(_errors(exchange.body_of(response)))
         if feedback is not None:
-            yield Explained(vector, request, response, feedback, vector.request)
+            yield exchange.Explained(vector, request, response, feedback, vector.request)
 
 
 CHECKS: Final = (
-    *profile_checks(
-        ("graphql", PROFILE, EITHER),
+    *exchange.profile_checks(
+        ("graphql", PROFILE, exchange.EITHER),
         ("in-extensions", "Feedback stands in an error's extensions", in_extensions, "SRF-GQL-01"),
         ("errors-kept", "Errors and data stay", errors_kept, "SRF-GQL-01 SRF-TRN-03"),
     ),
-    *judged_checks("graphql", PROFILE, _explained, EITHER),
-    *profile_checks(
-        ("graphql", PROFILE, PROXY),
+    *exchange.judged_checks("graphql", PROFILE, _explained, exchange.EITHER),
+    *exchange.profile_checks(
+        ("graphql", PROFILE, exchange.PROXY),
         ("successes", "Answers without errors pass", passes("SRF-TRN-01", "graphql/successes"), "SRF-TRN-01"),
     ),
 )

@@ -6,18 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from corrigible.conformance.checks.support.exchange import (
-    EITHER,
-    PROXY,
-    Explained,
-    body_of,
-    encoded,
-    finding,
-    judged_checks,
-    profile_checks,
-    refusals_of,
-    status_changed,
-)
+from corrigible.conformance.checks.support import exchange
 from corrigible.conformance.checks.support.known_error import passes
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest
@@ -43,30 +32,30 @@ def _at(body: Json, *names: str) -> Json:
 
 def kind_kept(subject: Subject) -> Iterator[Finding]:
     """A tool error stays a tool error, a protocol error a protocol error with its code and message; the id stays."""
-    for vector, request, response in refusals_of(PROFILE, subject):
-        native, body = vector.answer["body"], body_of(response)
+    for vector, request, response in exchange.refusals_of(PROFILE, subject):
+        native, body = vector.answer["body"], exchange.body_of(response)
         for names in (("jsonrpc",), ("id",), ("result", "isError"), ("error", "code"), ("error", "message")):
             expected, actual = _at(native, *names), _at(body, *names)
             if type(expected) is not type(actual) or expected != actual:
                 yield Finding("SRF-MCP-01", f"{'.'.join(names)} changed", expected, actual, request)
-        yield from status_changed(vector, request, response)
+        yield from exchange.status_changed(vector, request, response)
 
 
 def answer_kept(subject: Subject) -> Iterator[Finding]:
     """What the tool said comes first, as it was."""
-    for vector, request, response in refusals_of(PROFILE, subject):
-        if not set(vector.answer["body"]) <= set(body_of(response)):
+    for vector, request, response in exchange.refusals_of(PROFILE, subject):
+        if not set(vector.answer["body"]) <= set(exchange.body_of(response)):
             continue  # of another kind: judged by itself
-        for difference in differences(encoded(vector.answer["body"]), response.body, grown=_GROWN):
+        for difference in differences(exchange.encoded(vector.answer["body"]), response.body, grown=_GROWN):
             lone = difference.pointer == "/result" and "structuredContent" in difference.message
             if not (lone or "isError" in difference.message or difference.pointer.startswith(_ELSEWHERE)):
-                yield finding("SRF-TRN-05", difference, request)
+                yield exchange.finding("SRF-TRN-05", difference, request)
 
 
 def text_item(subject: Subject) -> Iterator[Finding]:
     """A tool error gets one more text item that is JSON; a protocol error gets the member in its data."""
-    for vector, request, response in refusals_of(PROFILE, subject):
-        body = body_of(response)
+    for vector, request, response in exchange.refusals_of(PROFILE, subject):
+        body = exchange.body_of(response)
         silent = any(way.get("silent") for way in vector.allowed)
         if isinstance(vector.answer["body"].get("error"), dict):
             data = _at(body, "error", "data")
@@ -105,31 +94,31 @@ def _item(item: Json, request: HttpRequest) -> Iterator[Finding]:
 
 def structured_content(subject: Subject) -> Iterator[Finding]:
     """structuredContent is described by the tool's outputSchema: it stays, and none is made."""
-    for vector, request, response in refusals_of(PROFILE, subject):
+    for vector, request, response in exchange.refusals_of(PROFILE, subject):
         expected = _at(vector.answer["body"], "result", "structuredContent")
-        content = _at(body_of(response), "result", "structuredContent")
+        content = _at(exchange.body_of(response), "result", "structuredContent")
         if expected != content:
             yield Finding("SRF-MCP-03", "structuredContent is not what the tool gave", expected, content, request)
 
 
-def _explained(subject: Subject) -> Iterator[Explained]:
-    for vector, request, response in refusals_of(PROFILE, subject):
-        feedback = find(body_of(response))
+def _explained(subject: Subject) -> Iterator[exchange.Explained]:
+    for vector, request, response in exchange.refusals_of(PROFILE, subject):
+        feedback = find(exchange.body_of(response))
         if feedback is not None:
-            yield Explained(vector, request, response, feedback, vector.request)
+            yield exchange.Explained(vector, request, response, feedback, vector.request)
 
 
 CHECKS: Final = (
-    *profile_checks(
-        ("mcp", PROFILE, EITHER),
+    *exchange.profile_checks(
+        ("mcp", PROFILE, exchange.EITHER),
         ("kind-kept", "Tool errors and protocol errors stay apart", kind_kept, "SRF-MCP-01 SRF-TRN-03"),
         ("answer-kept", "What the tool said stays first", answer_kept, "SRF-TRN-05"),
         ("text-item", "Feedback is text that is JSON", text_item, "SRF-MCP-02"),
         ("structured-content", "structuredContent stays the tool's", structured_content, "SRF-MCP-03"),
     ),
-    *judged_checks("mcp", PROFILE, _explained, EITHER),
-    *profile_checks(
-        ("mcp", PROFILE, PROXY),
+    *exchange.judged_checks("mcp", PROFILE, _explained, exchange.EITHER),
+    *exchange.profile_checks(
+        ("mcp", PROFILE, exchange.PROXY),
         ("successes", "Results without fault pass", passes("SRF-TRN-01", "mcp/successes"), "SRF-TRN-01"),
     ),
 )

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from corrigible.conformance.checks.support import exchange
 from corrigible.conformance.checks.support.error_request import (
     as_sent,
     error_requests,
     send_error_request,
     send_for_answer,
-)
-from corrigible.conformance.checks.support.exchange import (
-    ASK,
-    EITHER,
-    PROXY,
-    body_of,
-    finding,
-    profile_checks,
 )
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.suite.subject import Subject
@@ -46,7 +39,7 @@ def extension(subject: Subject) -> Iterator[Finding]:
     """Feedback is a member of the problem object, in a problem document."""
     for by in error_requests(subject):
         refusal = send_error_request(subject, by, subject.caller())
-        body = body_of(refusal.got)
+        body = exchange.body_of(refusal.got)
         if refusal.feedback is None:
             continue  # that it is missing is judged where feedback is counted
         if _media(refusal.got) != MEDIA:
@@ -66,7 +59,7 @@ def kept(subject: Subject) -> Iterator[Finding]:
     if subject.direct is None:
         raise CouldNotTell("what the problem was is only known of the suite's own upstream")
     for by in error_requests(subject):
-        request: HttpRequest = as_sent(by.request).adding(ASK)
+        request: HttpRequest = as_sent(by.request).adding(exchange.ASK)
         native = subject.direct.send(request.adding(subject.caller()))
         response = send_for_answer(subject, request.adding(subject.caller()))
         if _media(native) != MEDIA:
@@ -75,16 +68,16 @@ def kept(subject: Subject) -> Iterator[Finding]:
             expected, actual = native.header("content-type"), response.header("content-type")
             yield Finding("SRF-PRB-01", f"{by.name}: the media type changed", expected, actual, request)
         for difference in differences(native.body, response.body, grown=frozenset({""})):
-            yield finding("SRF-PRB-01", difference, request)
+            yield exchange.finding("SRF-PRB-01", difference, request)
 
 
 CHECKS: Final = (
-    *profile_checks(
-        ("problem", PROFILE, EITHER),
+    *exchange.profile_checks(
+        ("problem", PROFILE, exchange.EITHER),
         ("extension", "Feedback is an extension member", extension, "SRF-PRB-01"),
     ),
-    *profile_checks(
-        ("problem", PROFILE, PROXY),
+    *exchange.profile_checks(
+        ("problem", PROFILE, exchange.PROXY),
         ("kept", "The problem stays what it was", kept, "SRF-PRB-01"),
     ),
 )

@@ -30,7 +30,7 @@ from corrigible.conformance.checks.support.error_request import (
 from corrigible.conformance.checks.support.exchange import ASK, JSON
 from corrigible.conformance.checks.support.known_error import KNOWN
 from corrigible.conformance.model.outcome import NotApplicable
-from corrigible.conformance.model.paths import path_pattern
+from corrigible.conformance.model.yaml_file import path_pattern
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document

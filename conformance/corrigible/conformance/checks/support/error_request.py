@@ -17,9 +17,8 @@ from urllib.parse import urlencode
 
 from corrigible.conformance.checks.support.exchange import ASK
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
-from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.model.vector import request_of
-from corrigible.conformance.model.yaml_file import load_yaml
+from corrigible.conformance.model.yaml_file import SUITE, load_yaml
 from corrigible.conformance.reference import api
 from corrigible.conformance.reference.upstream import Received, Script, answer
 from corrigible.conformance.suite.subject import Subject

@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from corrigible.conformance.model.outcome import CouldNotTell, Role
-from corrigible.conformance.model.paths import VECTORS
 from corrigible.conformance.model.vector import Exchange, exchange, leads_to
+from corrigible.conformance.model.yaml_file import VECTORS
 from corrigible.conformance.reference.upstream import Pause, Script, answer, chunked
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import Headers, HttpRequest, HttpResponse

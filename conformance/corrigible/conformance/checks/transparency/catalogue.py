@@ -8,7 +8,7 @@ from typing import Final
 
 from corrigible.conformance.checks.support.exchange import Case, cases
 from corrigible.conformance.checks.support.known_error import answer_differences, has_feedback, headers, linked
-from corrigible.conformance.checks.transparency import annotated, failing, passing, stream
+from corrigible.conformance.checks.transparency import annotated, passing, stream
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.suite.subject import Check, Pair, Subject
 from corrigible.conformance.validators.finding import Finding
@@ -60,7 +60,7 @@ CHECKS: Final = (
     _check("no-body", "HEAD, 204, 205, 206 and 304 are left alone", "SRF-TRN-10"),
     *(
         Check(f"transparency/{name}", title, requirements, run, profiles=PROFILES)
-        for part in (annotated.RUNS, stream.BODILESS_RUNS, failing.RUNS, stream.RUNS, passing.REQUEST_RUNS)
+        for part in (annotated.RUNS, stream.BODILESS_RUNS, passing.RUNS, stream.RUNS, passing.REQUEST_RUNS)
         for name, title, requirements, run in part
     ),
 )

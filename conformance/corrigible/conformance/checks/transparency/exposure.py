@@ -16,26 +16,12 @@ from typing import Any, Final
 
 import h11
 
+from corrigible.conformance.checks.support import known_error
 from corrigible.conformance.checks.support.error_request import answering_for_upstream, is_trial
 from corrigible.conformance.checks.support.exchange import ASK, JSON
-from corrigible.conformance.checks.support.known_error import (
-    KNOWN,
-    LONGEST,
-    NEEDS_A_LOOK,
-    ORDER,
-    STRAIGHT,
-    SmallCalls,
-    answer_differences,
-    as_script,
-    at_its_best,
-    native,
-    native_differences,
-    small_calls,
-)
 from corrigible.conformance.reference.upstream import Answering, Received, Script, answer
 from corrigible.conformance.suite.subject import Check, Pair, Subject
-from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest
-from corrigible.conformance.transport.raw_connection import RawConnection
+from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest, RawConnection
 from corrigible.conformance.validators.finding import Finding
 from corrigible.schema.exchange import Json
 
@@ -225,7 +211,7 @@ _SMALL: Final = HttpRequest("GET", "/v1/items/tea", (ASK,))
 
 
 def _order(**more: Any) -> dict[str, Any]:
-    whole: Any = ORDER
+    whole: Any = known_error.ORDER
     return {**whole, **more}
 
 
@@ -264,37 +250,37 @@ def _json(value: Any) -> bytes:
 
 
 @contextmanager
-def _small_calls(subject: Subject) -> Iterator[SmallCalls]:
+def _small_calls(subject: Subject) -> Iterator[known_error.SmallCalls]:
     """Make small calls all the while: a success, a refusal that is explained, and one straight to the upstream."""
-    case, refused = subject.case(), native(subject)
-    subject.suite_upstream.script(case, as_script(refused), target=KNOWN.target)
+    case, refused = subject.case(), known_error.native(subject)
+    subject.suite_upstream.script(case, known_error.as_script(refused), target=known_error.KNOWN.target)
     target, direct = HttpClient(subject.wire.url), HttpClient(subject.suite_upstream.url)
-    success, refusal = _SMALL.adding(subject.caller()), KNOWN.adding((CASE, case))
+    success, refusal = _SMALL.adding(subject.caller()), known_error.KNOWN.adding((CASE, case))
 
-    def call(noted: SmallCalls) -> None:
+    def call(noted: known_error.SmallCalls) -> None:
         for name, client, request, status in (
             ("a success", target, success, 200),
             ("a refusal", target, refusal.adding(subject.caller()), refused.status),
-            (STRAIGHT, direct, success, 200),
+            (known_error.STRAIGHT, direct, success, 200),
         ):
-            response = client.send(request, timeout=LONGEST)
+            response = client.send(request, timeout=known_error.LONGEST)
             noted.note(name, response.seconds, response.error or str(response.status), str(status))
 
-    with small_calls(call) as noted:
+    with known_error.small_calls(call) as noted:
         yield noted
 
 
 def bodies_stop_nobody(subject: Subject) -> Iterator[Finding]:
-    native_response = native(subject)
+    native_response = known_error.native(subject)
     for name, make_body in bodies().items():
-        target = "/v1/orders/search" if name.startswith("conditions") else KNOWN.target
+        target = "/v1/orders/search" if name.startswith("conditions") else known_error.KNOWN.target
         request = HttpRequest("POST", target, (JSON, ASK), make_body())
 
-        def measure(request: HttpRequest = request) -> tuple[SmallCalls, Pair]:
+        def measure(request: HttpRequest = request) -> tuple[known_error.SmallCalls, Pair]:
             with _small_calls(subject) as noted:
-                return noted, subject.both(request, as_script(native_response), timeout=LONGEST)
+                return noted, subject.both(request, known_error.as_script(native_response), timeout=known_error.LONGEST)
 
-        noted, pair = at_its_best(measure)
+        noted, pair = known_error.at_its_best(measure)
         yield from _answered(f"a body with {name}", pair, request)
         yield from _held_up(f"a body with {name}", noted, request)
 
@@ -310,19 +296,19 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
     """Answers, look-ups and requests of a few kilobytes that unpack to very much."""
     bomb = _bomb()
     twice = gzip.compress(bomb, mtime=0)
-    native_response = native(subject)
+    native_response = known_error.native(subject)
     coded = [header for header in native_response.headers if header[0].lower() != "content-length"]
     usual = subject.suite_upstream.api
     forms: tuple[tuple[str, HttpRequest, Script | Answering, Script | None], ...] = (
         (
             "an answer that unpacks to 100 MiB",
-            KNOWN,
+            known_error.KNOWN,
             answer(native_response.status, bomb, [*coded, ("Content-Encoding", "gzip")], reason=native_response.reason),
             None,
         ),
         (
             "an answer that unpacks twice to 100 MiB",
-            KNOWN,
+            known_error.KNOWN,
             answer(
                 native_response.status,
                 twice,
@@ -333,13 +319,15 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
         ),
         (
             "a request that unpacks to 100 MiB",
-            HttpRequest("POST", KNOWN.target, (*KNOWN.headers, ("Content-Encoding", "gzip")), bomb),
-            as_script(native_response),
+            HttpRequest(
+                "POST", known_error.KNOWN.target, (*known_error.KNOWN.headers, ("Content-Encoding", "gzip")), bomb
+            ),
+            known_error.as_script(native_response),
             None,
         ),
         (
             "look-ups whose answers unpack to 100 MiB",
-            NEEDS_A_LOOK,
+            known_error.NEEDS_A_LOOK,
             usual,
             answer(200, twice, [JSON, ("Content-Encoding", "gzip, gzip")], reason="OK"),
         ),
@@ -354,25 +342,25 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
             says: Callable[[Received], Script | None] = says,
             sent: HttpRequest = sent,
             script: Script | Answering = script,
-        ) -> tuple[SmallCalls, Pair]:
+        ) -> tuple[known_error.SmallCalls, Pair]:
             with answering_for_upstream(subject, says), _small_calls(subject) as noted:
-                return noted, subject.both(sent, script, timeout=LONGEST)
+                return noted, subject.both(sent, script, timeout=known_error.LONGEST)
 
-        noted, pair = at_its_best(measure_unpacking)
+        noted, pair = known_error.at_its_best(measure_unpacking)
         yield from _answered(name, pair, sent)
         yield from _held_up(name, noted, sent)
 
 
 def _answered(name: str, pair: Pair, request: HttpRequest) -> Iterator[Finding]:
     short = HttpRequest(request.method, request.target, request.headers)
-    for difference in answer_differences(pair.direct, pair.through, annotated=True):
+    for difference in known_error.answer_differences(pair.direct, pair.through, annotated=True):
         yield difference.finding("SRF-TRN-13", short, name)
     if pair.through.status == pair.direct.status and pair.through.body != pair.direct.body:
-        for lack in native_differences(pair):
+        for lack in known_error.native_differences(pair):
             yield lack.finding("SRF-TRN-13", short, name)
 
 
-def _held_up(name: str, noted: SmallCalls, request: HttpRequest) -> Iterator[Finding]:
+def _held_up(name: str, noted: known_error.SmallCalls, request: HttpRequest) -> Iterator[Finding]:
     short = HttpRequest(request.method, request.target, request.headers)
 
     def finding(sentence: str, expected: Json, actual: Json) -> Finding:

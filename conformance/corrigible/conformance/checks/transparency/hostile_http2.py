@@ -19,24 +19,8 @@ from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.http2_upstream import ANSWER, POUR, WHOLE, Http2Upstream
 from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.transport import http2
 from corrigible.conformance.transport.http1 import HttpRequest
-from corrigible.conformance.transport.http2 import (
-    CONTINUATION,
-    DATA,
-    END_HEADERS,
-    GOAWAY,
-    HEADERS,
-    PING,
-    PRIORITY,
-    RST_STREAM,
-    SETTINGS,
-    Block,
-    Caller,
-    StreamEnd,
-    frame,
-    window,
-    write_certificate,
-)
 from corrigible.conformance.validators.finding import Finding
 
 TIMEOUT: Final = 5.0
@@ -61,13 +45,13 @@ class _Stand:
     address: tuple[str, int]
     tls: bool
 
-    def caller(self, *, initial_window: int = 1 << 24) -> Caller:
+    def caller(self, *, initial_window: int = 1 << 24) -> http2.Caller:
         try:
-            return Caller(self.address, tls=self.tls, initial_window=initial_window)
+            return http2.Caller(self.address, tls=self.tls, initial_window=initial_window)
         except OSError as problem:
             raise CouldNotTell(f"no HTTP/2 connection: {problem}") from None
 
-    def caller_beforehand(self) -> Caller:
+    def caller_beforehand(self) -> http2.Caller:
         """Return one that comes while the upstream is away: some offer HTTP/2 only where the upstream does."""
         self.upstream.refuse(True)
         try:
@@ -85,7 +69,7 @@ class _Stand:
             (name.lower().encode(), value.encode()),
         ]
 
-    def ask(self, caller: Caller) -> StreamEnd:
+    def ask(self, caller: http2.Caller) -> http2.StreamEnd:
         return caller.ask(self.head(), _MESSAGE, timeout=TIMEOUT)
 
 
@@ -96,7 +80,7 @@ def _standing(subject: Subject, protocol: str = "h2") -> Iterator[_Stand]:
         raise Missing("needs `http2` in the config file: the command that starts a proxy with HTTP/2")
     with ExitStack() as stack:
         certificate = Path(stack.enter_context(TemporaryDirectory())) / "certificate.pem"
-        write_certificate(certificate)
+        http2.write_certificate(certificate)
         upstream = stack.enter_context(Http2Upstream(certificate, protocol))
         parts = urlsplit(stack.enter_context(subject.start_another(upstream.url, certificate)))
         stand = _Stand(subject, upstream, (parts.hostname or "", parts.port or 0), parts.scheme == "https")
@@ -107,17 +91,17 @@ def _standing(subject: Subject, protocol: str = "h2") -> Iterator[_Stand]:
         yield stand
 
 
-def _is_answered(ending: StreamEnd) -> bool:
+def _is_answered(ending: http2.StreamEnd) -> bool:
     return (ending.how, ending.status, ending.body) == ("answered", 200, ANSWER)
 
 
-def _malformed(plain: Block, tag: bytes) -> Iterator[tuple[str, Block]]:
+def _malformed(plain: http2.Block, tag: bytes) -> Iterator[tuple[str, http2.Block]]:
     """Yield requests that are none. The tag stands in each of them, and in what hides in it."""
     hidden = b" HTTP/1.1\r\nhost: a\r\n\r\nDELETE /" + tag
     fields = dict(plain)
     path = fields[b":path"]
 
-    def with_(name: bytes, value: bytes) -> Block:
+    def with_(name: bytes, value: bytes) -> http2.Block:
         return [(key, value if key == name else old) for key, old in plain]
 
     for pseudo_header in (b":path", b":method", b":authority"):
@@ -173,7 +157,7 @@ def malformed_goes_nowhere(subject: Subject) -> Iterator[Finding]:
                 yield Finding("SRF-TRN-17", sentence, "an answer", str(ending), HttpRequest("POST", _ASK))
 
 
-def _gone_nowhere(stand: _Stand, name: str, tag: bytes, ending: StreamEnd) -> Iterator[Finding]:
+def _gone_nowhere(stand: _Stand, name: str, tag: bytes, ending: http2.StreamEnd) -> Iterator[Finding]:
     sent, place = HttpRequest("POST", (_PATH + tag).decode()), stand.upstream.heard.find(tag)
     if place >= 0:
         shown_bytes = bytes(stand.upstream.heard[max(0, place - 60) : place + 120]).decode("latin-1")
@@ -226,18 +210,18 @@ def shut_windows_hold(subject: Subject) -> Iterator[Finding]:
             sentence = f"A caller's HTTP/2 window is shut, and {taken}"
             yield Finding("SRF-TRN-19", sentence, f"at most {MOST_HELD >> 20} MiB", f"{sent_count >> 20} MiB", request)
             return
-        caller.send(window(stream, 1 << 24))
+        caller.send(http2.window(stream, 1 << 24))
         ending = caller.answer(stream, timeout=3 * TIMEOUT)
         if ending.how != "answered" or len(ending.body) != WHOLE:
             sentence = "An answer that waited for a caller's HTTP/2 window does not go on to its end once it opens."
             yield Finding("SRF-TRN-19", sentence, f"{WHOLE} bytes", str(ending), request)
 
 
-Flood = Callable[[_Stand, Caller], Iterator[bytes]]
+Flood = Callable[[_Stand, http2.Caller], Iterator[bytes]]
 
 
 def _again(piece: bytes) -> Flood:
-    def flood(stand: _Stand, caller: Caller) -> Iterator[bytes]:
+    def flood(stand: _Stand, caller: http2.Caller) -> Iterator[bytes]:
         while True:
             yield piece
 
@@ -245,39 +229,43 @@ def _again(piece: bytes) -> Flood:
 
 
 def _on_a_stream(kind: int, flags: int, payload: bytes) -> Flood:
-    def flood(stand: _Stand, caller: Caller) -> Iterator[bytes]:
+    def flood(stand: _Stand, caller: http2.Caller) -> Iterator[bytes]:
         stream = caller.stream()
-        yield frame(HEADERS, END_HEADERS, stream, caller.block(stand.head()))
+        yield http2.frame(http2.HEADERS, http2.END_HEADERS, stream, caller.block(stand.head()))
         while True:
-            yield frame(kind, flags, stream, payload)
+            yield http2.frame(kind, flags, stream, payload)
 
     return flood
 
 
-def _resets(stand: _Stand, caller: Caller) -> Iterator[bytes]:
+def _resets(stand: _Stand, caller: http2.Caller) -> Iterator[bytes]:
     """CVE-2023-44487."""
     fields = stand.head()
     stream = caller.stream()
-    yield frame(HEADERS, END_HEADERS, stream, caller.block(fields)) + frame(RST_STREAM, 0, stream, _CANCEL)
+    yield http2.frame(http2.HEADERS, http2.END_HEADERS, stream, caller.block(fields)) + http2.frame(
+        http2.RST_STREAM, 0, stream, _CANCEL
+    )
     block = caller.block(fields)  # from the table, the same for every stream
     while True:
         stream = caller.stream()
-        yield frame(HEADERS, END_HEADERS, stream, block) + frame(RST_STREAM, 0, stream, _CANCEL)
+        yield http2.frame(http2.HEADERS, http2.END_HEADERS, stream, block) + http2.frame(
+            http2.RST_STREAM, 0, stream, _CANCEL
+        )
 
 
-def _heads_without_end(stand: _Stand, caller: Caller) -> Iterator[bytes]:
+def _heads_without_end(stand: _Stand, caller: http2.Caller) -> Iterator[bytes]:
     """CVE-2024-27316 and its kind."""
     stream = caller.stream()
-    yield frame(HEADERS, 0, stream, caller.block(stand.head()))
+    yield http2.frame(http2.HEADERS, 0, stream, caller.block(stand.head()))
     while True:
-        yield frame(CONTINUATION, 0, stream)
+        yield http2.frame(http2.CONTINUATION, 0, stream)
 
 
 FLOODS: Final[tuple[tuple[str, Flood], ...]] = (
-    ("SETTINGS that say nothing", _again(frame(SETTINGS))),
-    ("PING", _again(frame(PING, 0, 0, bytes(8)))),
-    ("PRIORITY", _again(frame(PRIORITY, 0, 1, b"\0\0\0\x03\x10"))),
-    ("DATA without any", _on_a_stream(DATA, 0, b"")),
+    ("SETTINGS that say nothing", _again(http2.frame(http2.SETTINGS))),
+    ("PING", _again(http2.frame(http2.PING, 0, 0, bytes(8)))),
+    ("PRIORITY", _again(http2.frame(http2.PRIORITY, 0, 1, b"\0\0\0\x03\x10"))),
+    ("DATA without any", _on_a_stream(http2.DATA, 0, b"")),
     ("streams that are begun and reset", _resets),
     ("CONTINUATION without end", _heads_without_end),
 )
@@ -307,10 +295,10 @@ def floods_end(subject: Subject) -> Iterator[Finding]:
                 )
 
 
-def _is_over(caller: Caller, timeout: float) -> bool:
+def _is_over(caller: http2.Caller, timeout: float) -> bool:
     """Read what there is. Whether the connection has ended, or its end was announced."""
     while (frame := caller.next(timeout)) is not None:
-        if frame.kind == GOAWAY:
+        if frame.kind == http2.GOAWAY:
             return True
     return not caller.open
 

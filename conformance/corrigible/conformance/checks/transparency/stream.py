@@ -18,8 +18,7 @@ from corrigible.conformance.checks.transparency.passing import GET
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.reference.upstream import Echo, Hear, Part, Script, Wait, answer
 from corrigible.conformance.suite.subject import Subject
-from corrigible.conformance.transport.http1 import CASE, Headers, HttpRequest
-from corrigible.conformance.transport.raw_connection import RawConnection, head
+from corrigible.conformance.transport.http1 import CASE, Headers, HttpRequest, RawConnection, head
 from corrigible.conformance.validators.finding import Finding
 
 TIMEOUT: Final = 2.5

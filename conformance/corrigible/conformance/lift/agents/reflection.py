@@ -16,8 +16,7 @@ from difflib import SequenceMatcher
 from typing import Any, Final, Protocol
 
 from corrigible.conformance.lift.log import Reflection
-from corrigible.conformance.model.paths import SUITE
-from corrigible.conformance.model.yaml_file import load_yaml
+from corrigible.conformance.model.yaml_file import SUITE, load_yaml
 from corrigible.schema.exchange import Json
 
 

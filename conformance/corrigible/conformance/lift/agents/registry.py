@@ -12,29 +12,21 @@ from types import MappingProxyType
 from typing import Final
 
 from corrigible.conformance.lift.agents.protocol import Agent
-from corrigible.conformance.lift.agents.scripted.baseline import Enumerator, MessageRegex, Oscillator, Stubborn
-from corrigible.conformance.lift.agents.scripted.follower import (
-    Informed,
-    LiteralMerge,
-    MisMerger,
-    NoisyLiteral,
-    PatchExecutor,
-)
-from corrigible.conformance.lift.agents.scripted.gullible import Gullible
+from corrigible.conformance.lift.agents.scripted import baseline, follower
 from corrigible.conformance.lift.plan import SCRIPTED as ALL_SCRIPTED
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
 
 AGENTS: Final[tuple[Agent, ...]] = (
-    LiteralMerge(),
-    PatchExecutor(),
-    Informed(),
-    Enumerator(),
-    MessageRegex(),
-    Stubborn(),
-    Oscillator(),
-    MisMerger(),
-    Gullible(),
+    follower.LiteralMerge(),
+    follower.PatchExecutor(),
+    follower.Informed(),
+    baseline.Enumerator(),
+    baseline.MessageRegex(),
+    baseline.Stubborn(),
+    baseline.Oscillator(),
+    follower.MisMerger(),
+    baseline.Gullible(),
 )
 """All of them, in the order of reports."""
 
@@ -47,7 +39,7 @@ _NOISY: Final = re.compile(r"noisy-literal\((0(?:\.\d+)?|1(?:\.0+)?)\)")
 def named(name: str) -> Agent:
     """Return a scripted agent: one of SCRIPTED, or `noisy-literal(P)`. Raises UsageError where there is none."""
     if (noisy := _NOISY.fullmatch(name)) is not None:
-        return NoisyLiteral(float(noisy[1]))
+        return follower.NoisyLiteral(float(noisy[1]))
     names = (*SCRIPTED, "noisy-literal(0.25)")
     if name not in SCRIPTED:
         raise UsageError(f"no scripted agent is called {name!r}{did_you_mean(name, names)}")

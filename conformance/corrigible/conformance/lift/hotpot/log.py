@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.outcome import UsageError, usable
 
 FORMAT = "corrigible-hotpot/1"
 Strategy = Literal["none", "free", "structured", "adaptive"]
@@ -132,7 +132,7 @@ def read(folder: Path) -> Log | None:
         return None
     except (OSError, ValueError) as problem:
         raise UsageError(f"{path}: {problem}") from None
-    lines = _whole_lines(text)
+    lines = text.split("\n")[:-1]
     samples: list[Sample] = []
     try:
         manifest = Manifest.model_validate_json(lines[0]) if lines else None
@@ -145,32 +145,23 @@ def read(folder: Path) -> Log | None:
     return Log(manifest, tuple(samples)) if manifest is not None else None
 
 
-def _whole_lines(text: str) -> list[str]:
-    return text.split("\n")[:-1]  # not splitlines: a model may write other characters that end lines
-
-
 def begin(folder: Path, manifest: Manifest) -> tuple[Sample, ...]:
     """Open a log, and return what it has already; errors are played again. Raises UsageError for another run's log."""
     found = read(folder)
     if found is not None and found.manifest != manifest:
         raise UsageError(f"{folder / TRIALS}: is the log of another run: choose another --out")
     samples = tuple(one for one in found.samples if one.outcome != "error") if found is not None else ()
-    try:
+    with usable(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lines = [manifest.model_dump_json(), *(one.model_dump_json() for one in samples)]
         new = folder / f"{TRIALS}.new"
         new.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         new.replace(folder / TRIALS)  # at once: a stop in between loses nothing
-    except OSError as problem:
-        raise UsageError(f"{folder}: {problem.strerror}") from None
     return samples
 
 
 def append(folder: Path, sample: Sample) -> None:
     """Add a sample. Raises UsageError where the file cannot be written."""
     path = folder / TRIALS
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(sample.model_dump_json() + "\n")
-    except OSError as problem:
-        raise UsageError(f"{path}: {problem.strerror}") from None
+    with usable(path), path.open("a", encoding="utf-8") as file:
+        file.write(sample.model_dump_json() + "\n")

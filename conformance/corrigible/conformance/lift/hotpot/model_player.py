@@ -9,20 +9,8 @@ from functools import cached_property
 from typing import Final, Literal
 
 from corrigible.conformance.lift.agents.model import ModelAgent, identity
+from corrigible.conformance.lift.hotpot import player
 from corrigible.conformance.lift.hotpot.log import Tokens
-from corrigible.conformance.lift.hotpot.player import (
-    BOUNDED_REFLECTION_SCHEMA,
-    PROMPTS,
-    REFLECTION_SCHEMA,
-    STEP_SCHEMA,
-    WORDS,
-    Said,
-    View,
-    actor_prompt,
-    as_step,
-    judge_prompt,
-    reflector_prompt,
-)
 from corrigible.conformance.lift.hotpot.run import PlayerFailed
 from corrigible.model.conversation import Question as Asked
 from corrigible.model.conversation import Sampling, UserMessage
@@ -58,24 +46,26 @@ class ModelPlayer:
         chosen = {name: value for name, value in identity(agent.settings).items() if name not in _OF_CALLS}
         return {
             "provider": agent.provider, "wire": agent.wire, "model": agent.model, "address": agent.address,
-            "fake": agent.endpoint.fake, "prompt": WORDS, **chosen,
+            "fake": agent.endpoint.fake, "prompt": player.WORDS, **chosen,
         }  # fmt: skip
 
-    def act(self, view: View) -> Said:
+    def act(self, view: player.View) -> player.Said:
         if not self._agent.settings.constrained:
-            return self._ask(PROMPTS["actor"], actor_prompt(view), view.number)
-        said = self._ask(PROMPTS["constrained"], actor_prompt(view), view.number, STEP_SCHEMA)
-        return Said(as_step(said.text), said.tokens)
+            return self._ask(player.PROMPTS["actor"], player.actor_prompt(view), view.number)
+        said = self._ask(player.PROMPTS["constrained"], player.actor_prompt(view), view.number, player.STEP_SCHEMA)
+        return player.Said(player.as_step(said.text), said.tokens)
 
-    def reflect(self, view: View, form: Literal["free", "structured", "lifted"]) -> Said:
-        schema = BOUNDED_REFLECTION_SCHEMA if self._agent.settings.constrained else REFLECTION_SCHEMA
-        text = reflector_prompt(view, form)
-        return self._ask(PROMPTS["reflector"], text, view.number, schema if form == "structured" else None)
+    def reflect(self, view: player.View, form: Literal["free", "structured", "lifted"]) -> player.Said:
+        schema = player.BOUNDED_REFLECTION_SCHEMA if self._agent.settings.constrained else player.REFLECTION_SCHEMA
+        text = player.reflector_prompt(view, form)
+        return self._ask(player.PROMPTS["reflector"], text, view.number, schema if form == "structured" else None)
 
-    def judge(self, question: str, gold: str, answer: str) -> Said:
-        return self._ask(PROMPTS["judge"], judge_prompt(question, gold, answer), 0, PROMPTS["judge_schema"])
+    def judge(self, question: str, gold: str, answer: str) -> player.Said:
+        return self._ask(
+            player.PROMPTS["judge"], player.judge_prompt(question, gold, answer), 0, player.PROMPTS["judge_schema"]
+        )
 
-    def _ask(self, system: str, text: str, number: int, schema: Mapping[str, Json] | None = None) -> Said:
+    def _ask(self, system: str, text: str, number: int, schema: Mapping[str, Json] | None = None) -> player.Said:
         agent = self._agent
         if schema is not None and agent.settings.reflection == "words":
             text = f"{text}\n\nAnswer with one JSON object that fits this schema, and nothing else:\n"
@@ -100,4 +90,4 @@ class ModelPlayer:
         if usage is not None:
             agent.rate.billed(usage.input + usage.output)
         text = reply.text.encode("utf-8", "replace").decode()  # a lone surrogate, which a model may write, has no UTF-8
-        return Said(text, Tokens(input=usage.input, output=usage.output) if usage is not None else None)
+        return player.Said(text, Tokens(input=usage.input, output=usage.output) if usage is not None else None)

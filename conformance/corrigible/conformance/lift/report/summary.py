@@ -15,23 +15,8 @@ from typing import Any, Final
 
 from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.log import FAITHFUL, UNOBTAINABLE, Episode, Log, Manifest
+from corrigible.conformance.lift.stats import conduct
 from corrigible.conformance.lift.stats.comparison import Comparison, comparisons
-from corrigible.conformance.lift.stats.conduct import (
-    CallsRatio,
-    DegenerateLoop,
-    Harm,
-    RepeatedErrors,
-    StrategyComparison,
-    Uptake,
-    Way,
-    calls_ratios,
-    compare_strategies,
-    degenerate_loops,
-    harms,
-    repeated_errors,
-    uptakes,
-    ways,
-)
 from corrigible.conformance.lift.stats.estimate import Estimate
 from corrigible.conformance.lift.stats.group import (
     POOLED,
@@ -55,7 +40,10 @@ _ALPHA = 0.05
 
 
 def goals(
-    manifest: Manifest, comparisons: Sequence[Comparison], ratios: Sequence[CallsRatio], ways: Sequence[Way]
+    manifest: Manifest,
+    comparisons: Sequence[Comparison],
+    ratios: Sequence[conduct.CallsRatio],
+    ways: Sequence[conduct.Way],
 ) -> Iterator[str]:
     """Yield a sentence for each registered goal and agent: reached, not reached, or not shown by so few tasks."""
     registered = manifest.plan.get("registered") or {}
@@ -203,16 +191,16 @@ class Section:
     origins: tuple[Rate, ...]
     points: tuple[Point, ...]
     efforts: tuple[Effort, ...]
-    ways: tuple[Way, ...]
-    ratios: tuple[CallsRatio, ...]
+    ways: tuple[conduct.Way, ...]
+    ratios: tuple[conduct.CallsRatio, ...]
     """Of the primary pair: calls to resolution."""
     goals: tuple[str, ...]
     """What the plan registered before the run, and how it came out, in words."""
-    uptakes: tuple[Uptake, ...]
-    harms: tuple[Harm, ...]
-    circles: tuple[RepeatedErrors, ...]
-    deaths: tuple[DegenerateLoop, ...]
-    flips: tuple[StrategyComparison, ...]
+    uptakes: tuple[conduct.Uptake, ...]
+    harms: tuple[conduct.Harm, ...]
+    circles: tuple[conduct.RepeatedErrors, ...]
+    deaths: tuple[conduct.DegenerateLoop, ...]
+    flips: tuple[conduct.StrategyComparison, ...]
     crashes: tuple[ErrorGroup, ...]
     dropped: tuple[Dropped, ...]
 
@@ -286,8 +274,8 @@ def _section(group: Group, manifest: Manifest, override: tuple[str, str] | None)
     first, second = override or declared(manifest) or PRIMARY[group.kind]
     margin = (manifest.plan.get("registered") or {}).get("margin")
     main = comparisons(group, first, second, seed=seed, margin=margin)
-    ratios = calls_ratios(group, first, second, seed=seed)
-    all_ways = ways(group, seed=seed)
+    ratios = conduct.calls_ratios(group, first, second, seed=seed)
+    all_ways = conduct.ways(group, seed=seed)
     pairs = [(first, arm) for arm in group.arms if arm not in (first, second)]
     pairs += [(arm, second) for _, arm in pairs]
     secondary = [comparison for a, b in pairs for comparison in comparisons(group, a, b, seed=seed, family=False)]
@@ -314,11 +302,11 @@ def _section(group: Group, manifest: Manifest, override: tuple[str, str] | None)
         ways=tuple(all_ways),
         ratios=tuple(ratios),
         goals=tuple(goals(manifest, main, ratios, all_ways)) if override is None else (),
-        uptakes=tuple(uptakes(group)),
-        harms=tuple(harms(group)),
-        circles=tuple(repeated_errors(group)),
-        deaths=tuple(degenerate_loops(group)),
-        flips=tuple(compare_strategies(group, seed=seed)) if group.kind == "model" else (),
+        uptakes=tuple(conduct.uptakes(group)),
+        harms=tuple(conduct.harms(group)),
+        circles=tuple(conduct.repeated_errors(group)),
+        deaths=tuple(conduct.degenerate_loops(group)),
+        flips=tuple(conduct.compare_strategies(group, seed=seed)) if group.kind == "model" else (),
         crashes=tuple(error_groups(group)),
         dropped=tuple(dropped(group)),
     )

@@ -14,28 +14,7 @@ from typing import Final, Protocol
 import scipy
 
 from corrigible.conformance.lift.log import Episode
-from corrigible.conformance.lift.stats.estimate import (
-    Clustering,
-    Counts,
-    Difference,
-    Estimate,
-    Observation,
-    Paired,
-    bootstrapped_mean,
-    by_task,
-    clustered_difference,
-    clustering,
-    counts,
-    equivalence,
-    fisher,
-    holm,
-    mcnemar,
-    newcombe,
-    paired,
-    task_differences,
-    token_ratio,
-    wilson,
-)
+from corrigible.conformance.lift.stats import estimate
 from corrigible.conformance.lift.stats.group import POOLED, Group, name_of, observations, split
 
 
@@ -46,8 +25,8 @@ class Comparison:
     agent: str
     first: str
     second: str
-    rates: tuple[Estimate, Estimate]
-    difference: Difference
+    rates: tuple[estimate.Estimate, estimate.Estimate]
+    difference: estimate.Difference
     """Over tasks that both arms tried. This is the result."""
     adjusted: float | None
     """Its p by Holm, over the agents of the group; None where it is not of the family."""
@@ -57,18 +36,18 @@ class Comparison:
     """Errors of each arm."""
     if_errors_failed: float | None
     """The difference if errors counted as failures."""
-    table: Paired
+    table: estimate.Paired
     mcnemar: float
-    newcombe: Estimate
+    newcombe: estimate.Estimate
     odds_ratio: float | None
     """None: unbounded or undefined."""
     fisher: float
     """As in the paper; it takes repeats of a task for independent."""
-    clusterings: tuple[Clustering | None, Clustering | None]
+    clusterings: tuple[estimate.Clustering | None, estimate.Clustering | None]
     margin: float | None
     tie: float | None
     """p of two one-sided tests against the declared margin: small means that the arms differ by less."""
-    tokens: Estimate | None
+    tokens: estimate.Estimate | None
     """Tokens per success of the first over those of the second."""
 
 
@@ -78,33 +57,33 @@ def compare(
     """Compare two arms. None where one of them has no observation."""
     of_both_arms = [first_counts for first_counts in episodes if first_counts.arm in (first, second)]
     observed = observations(of_both_arms)
-    first_counts, second_counts = counts(observed, first), counts(observed, second)
+    first_counts, second_counts = estimate.counts(observed, first), estimate.counts(observed, second)
     if not first_counts.trials or not second_counts.trials:
         return None
-    table = paired(observed, first, second)
-    odds, p = fisher(first_counts, second_counts)
-    shared = task_differences(observed, first, second)
-    with_errors_failed = task_differences(observations(of_both_arms, failed=True), first, second)
+    table = estimate.paired(observed, first, second)
+    odds, p = estimate.fisher(first_counts, second_counts)
+    shared = estimate.task_differences(observed, first, second)
+    with_errors_failed = estimate.task_differences(observations(of_both_arms, failed=True), first, second)
     billed = all(episode.spent is not None for episode in of_both_arms if episode.outcome != "error")
     return Comparison(
         agent,
         first,
         second,
-        (wilson(first_counts), wilson(second_counts)),
-        clustered_difference(observed, first, second, seed=seed),
+        (estimate.wilson(first_counts), estimate.wilson(second_counts)),
+        estimate.clustered_difference(observed, first, second, seed=seed),
         None,
         tuple(sorted({name_of(episode) for episode in of_both_arms} - set(shared))),
         (_errors(of_both_arms, first), _errors(of_both_arms, second)),
         sum(with_errors_failed.values()) / len(with_errors_failed) if with_errors_failed else None,
         table,
-        mcnemar(table),
-        newcombe(table),
+        estimate.mcnemar(table),
+        estimate.newcombe(table),
         odds,
         p,
         (_clustering(observed, first), _clustering(observed, second)),
         margin,
-        equivalence(observed, first, second, margin=margin) if margin is not None else None,
-        token_ratio(observed, first, second, seed=seed) if billed else None,
+        estimate.equivalence(observed, first, second, margin=margin) if margin is not None else None,
+        estimate.token_ratio(observed, first, second, seed=seed) if billed else None,
     )
 
 
@@ -123,7 +102,7 @@ def comparisons(
     if not family:
         return result
     ps = {comparison.agent: comparison.difference.p for comparison in result if comparison.agent != POOLED}
-    adjusted = holm({agent: p for agent, p in ps.items() if p is not None})
+    adjusted = estimate.holm({agent: p for agent, p in ps.items() if p is not None})
     return [replace(comparison, adjusted=adjusted.get(comparison.agent)) for comparison in result]
 
 
@@ -131,9 +110,9 @@ def _errors(episodes: Sequence[Episode], arm: str) -> int:
     return sum(episode.arm == arm and episode.outcome == "error" for episode in episodes)
 
 
-def _clustering(observations: Sequence[Observation], arm: str) -> Clustering | None:
-    inside = by_task(observation for observation in observations if observation.arm == arm)
-    return clustering([[observation.success for observation in group] for group in inside.values()])
+def _clustering(observations: Sequence[estimate.Observation], arm: str) -> estimate.Clustering | None:
+    inside = estimate.by_task(observation for observation in observations if observation.arm == arm)
+    return estimate.clustering([[observation.success for observation in group] for group in inside.values()])
 
 
 TRANSITIONS: Final = ("TT", "TF", "FT", "FF")
@@ -173,30 +152,30 @@ class Mean:
 class Strategies:
     """A strategy and the baseline, over all that both were played on."""
 
-    table: Paired
+    table: estimate.Paired
     """Both, only the strategy, only the baseline, neither."""
-    difference: Estimate
+    difference: estimate.Estimate
     test: McNemar
     tokens: dict[str, Mean]
     """By transition: tokens under the strategy."""
     pool_a: int
     """Those that the baseline solved after a failed attempt."""
-    pool_a_solved: Estimate
-    pool_a_attempts: tuple[Estimate, Estimate]
+    pool_a_solved: estimate.Estimate
+    pool_a_attempts: tuple[estimate.Estimate, estimate.Estimate]
     """Of those that both solved: attempts of the baseline, and of the strategy; mean over tasks."""
     pool_b: int
     """Those that the baseline never solved."""
-    pool_b_solved: Estimate
-    pools: Paired
+    pool_b_solved: estimate.Estimate
+    pools: estimate.Paired
     """The table over pools A and B alone, as the paper's is."""
 
 
-def mcnemar_test(table: Paired) -> McNemar:
+def mcnemar_test(table: estimate.Paired) -> McNemar:
     """Return both forms of the test: exact, and with the continuity correction of Edwards."""
     if not table.first_only + table.second_only:
         return McNemar(1.0, 1.0)
     chi_squared = (abs(table.first_only - table.second_only) - 1) ** 2 / (table.first_only + table.second_only)
-    return McNemar(mcnemar(table), float(scipy.stats.chi2.sf(chi_squared, 1)))
+    return McNemar(estimate.mcnemar(table), float(scipy.stats.chi2.sf(chi_squared, 1)))
 
 
 def compare_strategies(pairs: Sequence[tuple[Tried, Tried]], *, seed: int = 0) -> Strategies:
@@ -207,14 +186,14 @@ def compare_strategies(pairs: Sequence[tuple[Tried, Tried]], *, seed: int = 0) -
     both = [(before, now) for before, now in pool_a if now.won]
     return Strategies(
         table,
-        newcombe(table),
+        estimate.newcombe(table),
         mcnemar_test(table),
         {name: _mean_tokens([now for before, now in pairs if transition(before, now) == name]) for name in TRANSITIONS},
         len(pool_a),
-        wilson(Counts(len(both), len(pool_a))),
+        estimate.wilson(estimate.Counts(len(both), len(pool_a))),
         (_attempts([before for before, _ in both], seed), _attempts([now for _, now in both], seed)),
         len(pool_b),
-        wilson(Counts(sum(now.won for _, now in pool_b), len(pool_b))),
+        estimate.wilson(estimate.Counts(sum(now.won for _, now in pool_b), len(pool_b))),
         _table([*pool_a, *pool_b]),
     )
 
@@ -229,9 +208,9 @@ def transition(before: _Judged, now: _Judged) -> str:
     return ("T" if before.won else "F") + ("T" if now.won else "F")
 
 
-def _table(pairs: Sequence[tuple[Tried, Tried]]) -> Paired:
+def _table(pairs: Sequence[tuple[Tried, Tried]]) -> estimate.Paired:
     counted = Counter(transition(before, now) for before, now in pairs)
-    return Paired(counted["TT"], counted["FT"], counted["TF"], counted["FF"])
+    return estimate.Paired(counted["TT"], counted["FT"], counted["TF"], counted["FF"])
 
 
 def _mean_tokens(tried: Sequence[Tried]) -> Mean:
@@ -242,6 +221,6 @@ def _mean_tokens(tried: Sequence[Tried]) -> Mean:
     return Mean(fmean(tokens), stdev(tokens) / len(tokens) ** 0.5 if len(tokens) > 1 else None, len(tokens))
 
 
-def _attempts(tried: Sequence[Tried], seed: int) -> Estimate:
+def _attempts(tried: Sequence[Tried], seed: int) -> estimate.Estimate:
     tasks = split(tried, lambda one: one.task).values()
-    return bootstrapped_mean([fmean(one.attempts for one in inside) for inside in tasks], seed=seed)
+    return estimate.bootstrapped_mean([fmean(one.attempts for one in inside) for inside in tasks], seed=seed)

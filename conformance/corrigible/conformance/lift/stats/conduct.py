@@ -20,16 +20,7 @@ import numpy as np
 
 from corrigible.conformance.lift.arms import WRONG_ON_PURPOSE
 from corrigible.conformance.lift.log import ADVISED, UNOBTAINABLE, Episode, Reflection, Turn
-from corrigible.conformance.lift.stats import comparison
-from corrigible.conformance.lift.stats.estimate import (
-    RESAMPLES,
-    Counts,
-    Estimate,
-    Paired,
-    bootstrapped_mean,
-    sign_flip,
-    wilson,
-)
+from corrigible.conformance.lift.stats import comparison, estimate
 from corrigible.conformance.lift.stats.group import Group, calls, name_of, split
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
@@ -44,25 +35,25 @@ class Way:
     agent: str
     arm: str
     n: int
-    calls: Estimate
+    calls: estimate.Estimate
     """To resolution: all calls of episodes that succeeded, reads and failed ones too."""
-    reads: Estimate
+    reads: estimate.Estimate
     """Of those calls."""
-    refused: Estimate
+    refused: estimate.Estimate
     """Of those calls: writes that the API did not take."""
-    seconds: Estimate
+    seconds: estimate.Estimate
     """Wall time of episodes that succeeded, set-up and scoring included."""
-    tokens: Estimate
+    tokens: estimate.Estimate
     """As billed, of episodes that succeeded; no value where there is no bill."""
-    wrong_turns: Estimate
+    wrong_turns: estimate.Estimate
     """Writes that the prompt did not ask for, failed ones too, of all episodes; no value where that is not known."""
-    clean: Estimate
+    clean: estimate.Estimate
     """The share of episodes without a wrong turn; Wilson."""
-    false_stops: Estimate
+    false_stops: estimate.Estimate
     """The share of possible tasks that the agent stopped at, unsolved, and not as done; Wilson."""
-    false_done: Estimate
+    false_done: estimate.Estimate
     """The share of all episodes that the agent ended as done when it was not so; Wilson."""
-    asked: Estimate
+    asked: estimate.Estimate
     """The share of its questions (needs input) where a person had to act, since the task could not be had; Wilson."""
 
 
@@ -73,7 +64,7 @@ class CallsRatio:
     agent: str
     first: str
     second: str
-    ratio: Estimate
+    ratio: estimate.Estimate
     """The ratio of the two means over tasks; tasks are resampled."""
     p: float | None
     """Two-sided sign-flip over tasks, of the differences of calls."""
@@ -92,12 +83,12 @@ def way(agent: str, arm: str, episodes: Sequence[Episode], *, seed: int) -> Way:
     billed = won if won and all(episode.spent is not None for episode in won) else []
     judged = [e for e in observed if all(turn.astray is not None for turn in own(e) if not turn.read)]
 
-    def mean(inside: Sequence[Episode], figure: Callable[[Episode], float]) -> Estimate:
+    def mean(inside: Sequence[Episode], figure: Callable[[Episode], float]) -> estimate.Estimate:
         tasks = split(inside, name_of).values()
-        return bootstrapped_mean([fmean(map(figure, group)) for group in tasks], seed=seed)
+        return estimate.bootstrapped_mean([fmean(map(figure, group)) for group in tasks], seed=seed)
 
-    def share(inside: Sequence[Episode], holds: Callable[[Episode], bool]) -> Estimate:
-        return wilson(Counts(sum(map(holds, inside)), len(inside)))
+    def share(inside: Sequence[Episode], holds: Callable[[Episode], bool]) -> estimate.Estimate:
+        return estimate.wilson(estimate.Counts(sum(map(holds, inside)), len(inside)))
 
     possible = [episode for episode in observed if episode.needs not in UNOBTAINABLE]
     questions = [episode for episode in observed if episode.ending.startswith("needs input")]
@@ -140,11 +131,11 @@ def calls_ratio(agent: str, episodes: Sequence[Episode], first: str, second: str
         return None
     value = float(pairs[:, 0].mean() / pairs[:, 1].mean())
     if n < 2:
-        return CallsRatio(agent, first, second, Estimate(value, None, None, n), None, False)
-    drawn = pairs[np.random.default_rng(seed).integers(0, n, size=(RESAMPLES, n))].mean(axis=1)
+        return CallsRatio(agent, first, second, estimate.Estimate(value, None, None, n), None, False)
+    drawn = pairs[np.random.default_rng(seed).integers(0, n, size=(estimate.RESAMPLES, n))].mean(axis=1)
     low, high = np.percentile(drawn[:, 0] / drawn[:, 1], [2.5, 97.5])
-    p, exact = sign_flip(pairs[:, 0] - pairs[:, 1], seed=seed)
-    return CallsRatio(agent, first, second, Estimate(value, float(low), float(high), n), p, exact)
+    p, exact = estimate.sign_flip(pairs[:, 0] - pairs[:, 1], seed=seed)
+    return CallsRatio(agent, first, second, estimate.Estimate(value, float(low), float(high), n), p, exact)
 
 
 def calls_ratios(group: Group, first: str, second: str, *, seed: int) -> list[CallsRatio]:
@@ -164,12 +155,12 @@ class Uptake:
     arm: str
     offered: int
     """Refusals with suggestions that the agent made another call after."""
-    followed: Estimate
+    followed: estimate.Estimate
     """The share of those where the next call was what a reader makes of them."""
     said: int
     """Where the agent says that it applied some."""
-    accepted_when_followed: Estimate
-    accepted_otherwise: Estimate
+    accepted_when_followed: estimate.Estimate
+    accepted_otherwise: estimate.Estimate
     """The share of next calls that were accepted."""
     ignored: int
     """Episodes that the agent ended by itself at a refusal with suggestions."""
@@ -233,10 +224,10 @@ def _uptake(agent: str, arm: str, episodes: Sequence[Episode]) -> Uptake:
         agent,
         arm,
         len(after),
-        wilson(Counts(len(followed), len(after))),
+        estimate.wilson(estimate.Counts(len(followed), len(after))),
         sum(bool(now.applied) for now in after),
-        wilson(Counts(sum(now.accepted for now in followed), len(followed))),
-        wilson(Counts(sum(now.accepted for now in others), len(others))),
+        estimate.wilson(estimate.Counts(sum(now.accepted for now in followed), len(followed))),
+        estimate.wilson(estimate.Counts(sum(now.accepted for now in others), len(others))),
         len(ended_by_agent),
     )
 
@@ -329,7 +320,7 @@ class DegenerateLoop:
     arm: str
     episodes: int
     """That a reflection was made in."""
-    loops: Estimate
+    loops: estimate.Estimate
     """The share of those which failed with one category named in all of two or more reflections."""
     first: dict[str, int]
     """What was diagnosed first, by category."""
@@ -358,20 +349,20 @@ class StrategyComparison:
     model: str
     baseline: str
     strategy: str
-    table: Paired
+    table: estimate.Paired
     """Both, only the strategy, only the baseline, neither."""
-    difference: Estimate
+    difference: estimate.Estimate
     """The strategy's success rate less the baseline's; Newcombe."""
     mcnemar: float
     flips: tuple[OutcomeChange, ...]
     late: int
     """Pool A: pairs where the baseline succeeded after a first failure."""
-    late_solved: Estimate
-    late_attempts: tuple[Estimate, Estimate]
+    late_solved: estimate.Estimate
+    late_attempts: tuple[estimate.Estimate, estimate.Estimate]
     """Of those that both solved: attempts of the baseline, and of the strategy; mean over tasks."""
     never: int
     """Pool B: pairs where the baseline failed."""
-    never_solved: Estimate
+    never_solved: estimate.Estimate
     """The strategy's success rate there; Wilson."""
 
 
@@ -395,7 +386,9 @@ def _degenerate_loop(agent: str, arm: str, episodes: Sequence[Episode]) -> Degen
         next((episode.strategy for episode in episodes if episode.strategy), ""),
         arm,
         len(reflected),
-        wilson(Counts(sum(is_degenerate_loop(episode) for episode, _ in structured), len(structured))),
+        estimate.wilson(
+            estimate.Counts(sum(is_degenerate_loop(episode) for episode, _ in structured), len(structured))
+        ),
         dict(sorted(first.items(), key=lambda pair: (-pair[1], pair[0]))),
         sum(reflection.repeated for reflection in all_reflections),
         sum(reflection.lifted for reflection in all_reflections),

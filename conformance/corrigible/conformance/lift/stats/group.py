@@ -19,16 +19,7 @@ from corrigible.conformance.lift.agents.prompt import tokens
 from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.log import Episode, Manifest, Turn
 from corrigible.conformance.lift.plan import Start
-from corrigible.conformance.lift.stats.estimate import (
-    Clustering,
-    Counts,
-    Estimate,
-    Observation,
-    bootstrapped_mean,
-    clustering,
-    tokens_per_success,
-    wilson,
-)
+from corrigible.conformance.lift.stats import estimate
 from corrigible.schema.exchange import Json
 
 STARTS: Final = get_args(Start)
@@ -82,10 +73,10 @@ def name_of(episode: Episode) -> str:
     return f"{episode.domain}/{episode.task}"
 
 
-def observations(episodes: Iterable[Episode], *, failed: bool = False) -> list[Observation]:
+def observations(episodes: Iterable[Episode], *, failed: bool = False) -> list[estimate.Observation]:
     """Return the observations. `failed`: count errors as failures, to see how much they matter."""
     return [
-        Observation(
+        estimate.Observation(
             name_of(episode),
             episode.arm,
             episode.agent,
@@ -160,11 +151,11 @@ class Rate:
     agent: str
     arm: str
     successes: int
-    success: Estimate
+    success: estimate.Estimate
     """With Wilson's interval, which takes episodes for independent."""
     tasks: int
     errors: int
-    clustering: Clustering | None
+    clustering: estimate.Clustering | None
     """What repeats of a task leave of n; None where tasks were tried once."""
     pass_k: tuple[float, ...]
     """Chance that k of the seeds tried all succeed, mean over tasks, for k = 1, 2, ..."""
@@ -182,10 +173,10 @@ def rate(agent: str, arm: str, episodes: Sequence[Episode], within: str = "") ->
         agent,
         arm,
         won,
-        wilson(Counts(won, len(observed))),
+        estimate.wilson(estimate.Counts(won, len(observed))),
         len(tasks),
         len(episodes) - len(observed),
-        clustering(outcomes) if outcomes else None,
+        estimate.clustering(outcomes) if outcomes else None,
         pass_k(outcomes),
         within,
     )
@@ -246,11 +237,11 @@ class Effort:
     arm: str
     refused: int
     """Episodes whose first attempt was refused."""
-    recovered: Estimate
+    recovered: estimate.Estimate
     """The share of those that succeeded; Wilson."""
-    attempts: Estimate
+    attempts: estimate.Estimate
     """Attempts of those episodes that succeeded: mean over tasks, tasks resampled."""
-    retries: Estimate
+    retries: estimate.Estimate
     """Attempts after the first refusal or success, of all episodes: mean over tasks, tasks resampled."""
     by_attempt: tuple[int, ...]
     """Successes that took 1, 2, ... attempts."""
@@ -275,13 +266,13 @@ def effort(agent: str, arm: str, episodes: Sequence[Episode], *, seed: int) -> E
         agent,
         arm,
         len(rejected),
-        wilson(Counts(sum(episode.outcome == "success" for episode in rejected), len(rejected))),
+        estimate.wilson(estimate.Counts(sum(episode.outcome == "success" for episode in rejected), len(rejected))),
         _over_tasks(won, 0, seed),
         _over_tasks(observed, 0 if any(episode.start == "refusal" for episode in observed) else 1, seed),
         tuple(counts[n] for n in range(1, max((episode.attempts for episode in observed), default=0) + 1)),
         len(observed),
         sum(usage.input + usage.output for usage in billed) if whole else None,
-        tokens_per_success(observations(observed), arm) if whole else None,
+        estimate.tokens_per_success(observations(observed), arm) if whole else None,
         answer_tokens(observed),
     )
 
@@ -291,10 +282,10 @@ def efforts(group: Group, *, seed: int) -> list[Effort]:
     return [effort(agent, arm, inside, seed=seed) for agent, arm, inside in group.cells()]
 
 
-def _over_tasks(episodes: Sequence[Episode], less: int, seed: int) -> Estimate:
+def _over_tasks(episodes: Sequence[Episode], less: int, seed: int) -> estimate.Estimate:
     tasks = split(episodes, name_of).values()
     means = [fmean(max(episode.attempts - less, 0) for episode in inside) for inside in tasks]
-    return bootstrapped_mean(means, seed=seed)
+    return estimate.bootstrapped_mean(means, seed=seed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,19 +15,7 @@ from random import Random
 from typing import Any, Final, Literal
 
 from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Move, Response, Send, Stop
-from corrigible.conformance.lift.agents.scripted.reading import (
-    ABSENT,
-    Facts,
-    JsonPath,
-    format_pointer,
-    is_escalated,
-    parameter_location,
-    parse_pointer,
-    scalars,
-    value_at,
-    values_inside,
-    with_value,
-)
+from corrigible.conformance.lift.agents.scripted import reading
 from corrigible.schema.carrier import find
 from corrigible.schema.edit import NotApplicable, after_suggestion, merge
 from corrigible.schema.error import ReaderError
@@ -70,7 +58,7 @@ def _after(response: Response, request: Request, refusals: int, decide: Decide) 
     feedback = find(response.body)
     if feedback is None:
         return Stop("gave up", "no feedback")
-    if is_escalated(feedback):
+    if reading.is_escalated(feedback):
         return STOPPED_BY_LOOP_BREAKER
     try:
         return decide(feedback, request, refusals)
@@ -126,7 +114,7 @@ def _merge(feedback: Mapping[str, Json], request: Request, refusals: int) -> Mov
     if first.terminal or parsed.recovery is Recovery.TERMINAL:
         return Stop("done" if first.action == "ALREADY_DONE" else "impossible", first.action)
     wait = parsed.retry.after_seconds or 0 if parsed.retry else 0
-    place = parameter_location(request)
+    place = reading.parameter_location(request)
     into = request.query if place == "query" else request.body
     if first.waits or not first.parameters:
         return Send(request, wait=wait, applied=(0,))
@@ -161,7 +149,7 @@ class Informed:
     identity: Mapping[str, Json] = {"version": 2}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        facts = Facts(briefing.facts)
+        facts = reading.Facts(briefing.facts)
 
         def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
             filled = _filled(parse(feedback), request, facts)
@@ -181,27 +169,29 @@ class Informed:
         return run_feedback_loop(briefing, decide)
 
 
-def _filled(feedback: Feedback, request: Request, facts: Facts) -> Feedback:
+def _filled(feedback: Feedback, request: Request, facts: reading.Facts) -> Feedback:
     suggestions = tuple(_without_holes(suggestion, request, facts) for suggestion in feedback.suggestions)
     return feedback.model_copy(update={"suggestions": suggestions})
 
 
-def _without_holes(suggestion: Suggestion, request: Request, facts: Facts) -> Suggestion:
+def _without_holes(suggestion: Suggestion, request: Request, facts: reading.Facts) -> Suggestion:
     """Return a suggestion that puts facts where it asked, itself where a fact is missing."""
     if not suggestion.placeholders or suggestion.terminal:
         return suggestion
     values = [(hole, facts.fitting(hole, request)) for hole in suggestion.placeholders]
-    if any(value is ABSENT for _, value in values):
+    if any(value is reading.ABSENT for _, value in values):
         return suggestion
     unconditional = suggestion.model_copy(update={"placeholders": (), "applicability": Applicability.MAYBE_INCORRECT})
     try:
         current = after_suggestion(unconditional, request)
     except NotApplicable:
         return suggestion
-    patch = list(suggestion.patch) or list(_merging(suggestion.parameters, f"/{parameter_location(request)}", request))
+    patch = list(suggestion.patch) or list(
+        _merging(suggestion.parameters, f"/{reading.parameter_location(request)}", request)
+    )
     for hole, value in values:
         patch += _putting(hole, value, current)
-        after = with_value(current, parse_pointer(hole.pointer), value)
+        after = reading.with_value(current, reading.parse_pointer(hole.pointer), value)
         if after is None:
             return suggestion
         current = after
@@ -210,24 +200,24 @@ def _without_holes(suggestion: Suggestion, request: Request, facts: Facts) -> Su
 
 def _merging(parameters: Mapping[str, Json], under: str, request: Request) -> Iterator[PatchOperation]:
     """Yield the operations that merging parameters comes to."""
-    if parameters and value_at(request, parse_pointer(under)) in (ABSENT, None):
+    if parameters and reading.value_at(request, reading.parse_pointer(under)) in (reading.ABSENT, None):
         yield _operation(PatchVerb.ADD, under, {})
     for name, value in parameters.items():
-        at = f"{under}{format_pointer((name,))}"
+        at = f"{under}{reading.format_pointer((name,))}"
         if isinstance(value, Mapping):
             yield from _merging(value, at, request)
         elif value is not None:
             yield _operation(PatchVerb.ADD, at, value)
-        elif value_at(request, parse_pointer(at)) is not ABSENT:
+        elif reading.value_at(request, reading.parse_pointer(at)) is not reading.ABSENT:
             yield PatchOperation(op=PatchVerb.REMOVE, path=at)
 
 
 def _putting(hole: Placeholder, value: Json, current: Request) -> Iterator[PatchOperation]:
-    place = parse_pointer(hole.pointer)
+    place = reading.parse_pointer(hole.pointer)
     for length in range(1, len(place)):
-        if value_at(current, place[:length]) in (ABSENT, None):
-            yield _operation(PatchVerb.ADD, format_pointer(place[:length]), {})
-    verb = PatchVerb.ADD if value_at(current, place) is ABSENT else PatchVerb.REPLACE
+        if reading.value_at(current, place[:length]) in (reading.ABSENT, None):
+            yield _operation(PatchVerb.ADD, reading.format_pointer(place[:length]), {})
+    verb = PatchVerb.ADD if reading.value_at(current, place) is reading.ABSENT else PatchVerb.REPLACE
     yield _operation(verb, hole.pointer, value)
 
 
@@ -235,7 +225,7 @@ def _operation(verb: PatchVerb, path: str, value: Json) -> PatchOperation:
     return PatchOperation(op=verb, path=path, value=value)
 
 
-def _by_agreement(feedback: Feedback, request: Request, facts: Facts) -> list[int]:
+def _by_agreement(feedback: Feedback, request: Request, facts: reading.Facts) -> list[int]:
     """Return the order in which alternatives stand where those that agree with facts come first in their group."""
     order = list(range(len(feedback.suggestions)))
     groups: dict[str, list[int]] = {}
@@ -249,14 +239,14 @@ def _by_agreement(feedback: Feedback, request: Request, facts: Facts) -> list[in
     return order
 
 
-def _agreed(feedback: Feedback, picked: int | None, request: Request, facts: Facts) -> bool:
+def _agreed(feedback: Feedback, picked: int | None, request: Request, facts: reading.Facts) -> bool:
     """Whether the prompt says what everything that requires a confirmation would come to."""
     chosen = feedback.suggestions if picked is None else (feedback.suggestions[picked],)
     asking = [suggestion for suggestion in chosen if suggestion.requires_confirmation]
     return bool(asking) and all(facts.agreement(suggestion, request) > 0 for suggestion in asking)
 
 
-def _picked(feedback: Feedback, request: Request, facts: Facts) -> int | None:
+def _picked(feedback: Feedback, request: Request, facts: reading.Facts) -> int | None:
     """Return the one choice that agrees with most facts, None where the choice is not the caller's or stays open."""
     if feedback.type is FeedbackType.RECOVERY_GUIDANCE:
         return None
@@ -301,14 +291,14 @@ def seeded_random(briefing: Briefing, seed: int, name: str) -> Random:
     Of the prompt only plain words count: the others may be names that a server gave, other ones in every run.
     """
     words = " ".join(re.findall(r"\b[a-z]+\b", briefing.prompt))
-    places = ",".join(format_pointer(place) for place, _ in scalars(briefing.request))
+    places = ",".join(reading.format_pointer(place) for place, _ in reading.scalars(briefing.request))
     return Random(f"{seed}|{name}|{briefing.request.method}|{places}|{words}")
 
 
 def _garbled(right: Request, before: Request, which: float) -> Request:
     """Spoil one scalar that the advice changed, any where it changed none."""
-    all_leaves = list(scalars(right))
-    changed = [(place, value) for place, value in all_leaves if value_at(before, place) != value] or all_leaves
+    all_leaves = list(reading.scalars(right))
+    changed = [(place, value) for place, value in all_leaves if reading.value_at(before, place) != value] or all_leaves
     if not changed:
         return before
     place, value = changed[int(which * len(changed))]
@@ -319,7 +309,7 @@ def _garbled(right: Request, before: Request, which: float) -> Request:
             wrong = value * 10 + 1
         case _:
             wrong = "garbled"
-    return with_value(right, place, wrong) or before
+    return reading.with_value(right, place, wrong) or before
 
 
 FAULTS: Final = ("adds instead of replacing", "writes to the neighbouring element", "takes one element for the list")
@@ -398,7 +388,7 @@ def _shifted(path: str, shift: int) -> str:
 
 def _merged_wrongly(parameters: Mapping[str, Json], request: Request, fault: str) -> Request | None:
     """Merge parameters into a list of the body as the fault has it, None where they are about no list."""
-    if parameter_location(request) != "body" or not isinstance(request.body, Mapping):
+    if reading.parameter_location(request) != "body" or not isinstance(request.body, Mapping):
         return None
     for name, value in parameters.items():
         if isinstance(value, list) and isinstance(request.body.get(name), list):
@@ -406,7 +396,7 @@ def _merged_wrongly(parameters: Mapping[str, Json], request: Request, fault: str
             listed = [*request.body[name], *(item for item in value if item not in request.body[name])]
             changed: Json = merge({**request.body, name: listed if fault == FAULTS[0] else value}, rest)
             return replace(request, body=changed)
-    for place, elements in values_inside(request):
+    for place, elements in reading.values_inside(request):
         if place[0] == "body" and isinstance(elements, list):
             for index, element in enumerate(elements):
                 if isinstance(element, Mapping) and (names := list(_locators(parameters, element))):
@@ -422,7 +412,7 @@ def _locators(parameters: Mapping[str, Json], element: Mapping[str, Json]) -> It
 
 def _element_wrong(
     request: Request,
-    place: JsonPath,
+    place: reading.JsonPath,
     elements: Sequence[Any],
     index: int,
     parameters: Mapping[str, Json],
@@ -438,7 +428,7 @@ def _element_wrong(
         changed = [_put_in(changed[index], changed[index], new)]
     else:
         changed.append(_put_in(changed[index], changed[index], new))
-    return with_value(request, place, changed)
+    return reading.with_value(request, place, changed)
 
 
 def _put_in(target: Any, located: Mapping[str, Json], new: Mapping[str, Json]) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator, SchemaError
 from jsonschema.exceptions import ValidationError
 
-from corrigible.conformance.model.paths import path_pattern
+from corrigible.conformance.model.yaml_file import path_pattern
 from corrigible.schema.carrier import CAUSE, DETAIL
 from corrigible.schema.document import BODILESS, CREDENTIALS, header_problem, is_method, is_path, scalar_text
 from corrigible.schema.exchange import Json, Request
