@@ -41,14 +41,9 @@ DECIDED: dict[str, tuple[R, int, str, str | None]] = {
         None,
     ),
     "somebody": (R("POST", "/orders", body=ORDER), 409, "only managers may do this", "ESCALATE"),
-    "ended": (R("POST", FIRE), 410, "The kiln is no longer connected", "MODIFY_PARAMS"),
     "refused value": (R("POST", "/orders", body=ORDER), 409, "That coupon was closed", "MODIFY_PARAMS"),
-    "reference": (R("POST", FIRE, body={"batchId": "b-1"}), 500, "This batch b-1 is not approved", "MODIFY_PARAMS"),
     "repeated": (R("POST", "/orders", body=ORDER), 412, "That coupon was closed", "MODIFY_PARAMS"),
     "passing": (R("PATCH", "/kilns/k-1", body={"heat": 9}), 409, "Another firing is in progress", "WAIT_AND_RETRY"),
-    "named value": (R("PATCH", "/kilns/k-1", body={"heat": 9}), 409, "Kiln name is reserved", "MODIFY_PARAMS"),
-    "elsewhere": (R("PATCH", "/kilns/k-1", body={"heat": 9, "glaze": "x"}), 423, "The colour cannot be changed", None),
-    "about a value": (R("POST", "/orders", body=ORDER), 400, "The shop has expired", "MODIFY_PARAMS"),
     "own state": (R("POST", FIRE), 500, "The database is not running", None),
     "caller": (R("POST", FIRE), 400, "You must be logged in", "ESCALATE"),
     "right": (R("POST", FIRE), 400, "You do not have permission to fire", "ESCALATE"),
@@ -56,7 +51,6 @@ DECIDED: dict[str, tuple[R, int, str, str | None]] = {
     "there": (R("POST", FIRE), 400, "The potter is already a member", "ESCALATE"),
     "state": (R("POST", FIRE), 409, "The kiln is not connected", "ESCALATE"),
     "fixed": (R("DELETE", "/kilns/k-1"), 400, "Cannot delete kiln k-1", "ESCALATE"),
-    "denied": (R("DELETE", "/kilns/k-1"), 500, "Cannot delete a shared kiln", "ESCALATE"),
 }
 """For each row a refusal that it decides, and the action that is answered; None for silence."""
 

@@ -33,17 +33,6 @@ def outcome(engine: Engine, body: Json, message: str, method: str = "PATCH") -> 
     return followed(feedback_about(engine, request, 400, {"message": message}), request)
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Property 'name' is not allowed for this method.",
-        'unknown field "name"',
-    ],
-)
-def test_a_change_of_nothing_else_is_at_its_end(engine: Engine, message: str) -> None:
-    assert isinstance(outcome(engine, {"name": "blue"}, message), Terminal)
-
-
 def test_beside_other_members_it_is_not(engine: Engine) -> None:
     message = "Property 'name' is not allowed for this method."
     assert not isinstance(outcome(engine, {"name": "blue", "value": "7"}, message), Terminal)

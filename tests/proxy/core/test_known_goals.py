@@ -89,23 +89,6 @@ def test_what_may_be_on_another_page_is_not_called_gone(
     assert actions(dict(decision.feedback)) == ["ALREADY_DONE" if is_gone else "MODIFY_PARAMS"]
 
 
-@pytest.mark.parametrize(
-    ("around", "is_asked"),
-    [({}, False), ({"total": 1}, False), ({"pagination": {"next": "/teams?page=2"}}, True), ({"total": 9}, True)],
-)
-def test_a_name_of_which_there_may_be_another_is_confirmed(
-    engine: Engine, around: dict[str, Any], is_asked: bool
-) -> None:
-    request = Request("PUT", "/orders/7/team", headers={"content-type": "application/json"}, body={"team_id": "blue"})
-    answer = {"errors": [{"field": "team_id", "message": "does not exist"}]}
-    state = {"/teams": {"items": [{"id": "t9", "name": "blue"}], **around}}
-    feedback = feedback_about(engine, request, 422, answer, state=state)
-    assert feedback is not None
-    (only,) = feedback["suggestions"]
-    assert only["patch"][-1]["value"] == "t9"
-    assert only["safety"].get("requires_confirmation", False) is is_asked
-
-
 WEB = {"name": "web", "start": "9"}
 
 

@@ -76,18 +76,6 @@ def test_patch_leaves_what_is_not_sent(engine: Engine) -> None:
     assert (following.request.method, following.request.body) == ("PATCH", {"title": "x"})
 
 
-def test_where_the_other_method_takes_something_else_the_method_is_asked_for(tmp_path: Path) -> None:
-    closed = DESCRIPTION.replace(
-        "properties: {title: {type: string}}}", "additionalProperties: false, required: [title]}"
-    )
-    request = sent("PUT", "/changed/1", {"text": "x"})
-    feedback = feedback_about(engine_of(tmp_path, closed), request, 404, {"detail": "Not Found"})
-    assert feedback is not None
-    outcome = followed(feedback, request)
-    assert isinstance(outcome, NeedsInput)
-    assert [(one.pointer, one.schema_) for one in outcome.placeholders] == [("/method", {"enum": ["PATCH"]})]
-
-
 @pytest.mark.parametrize(
     ("body", "methods"),
     [
@@ -213,38 +201,8 @@ def tags(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return engine_of(tmp_path_factory.mktemp("tags"), WHOLE)
 
 
-@pytest.mark.parametrize(
-    ("body", "is_whole"),
-    [
-        ({"name": "x", "look": {"colour": "red", "size": 1}}, True),
-        ({"name": "x", "look": {"colour": "red"}}, False),  # PUT would take the size away
-        ({"name": "x"}, False),
-        ({"name": "x", "look": [1]}, False),  # a list may be what is to be added
-    ],
-)
-def test_a_patch_with_all_that_put_takes_is_sent_as_put(tags: Engine, body: Any, is_whole: bool) -> None:
-    request = sent("PATCH", "/tags/1", body)
-    following = followed(
-        feedback_about(tags, request, 405, {"message": "PATCH method not allowed"}), request, confirm=True
-    )
-    assert isinstance(following, Next if is_whole else NeedsInput)
-    if isinstance(following, Next):
-        assert (following.request.method, following.request.body) == ("PUT", body)
-
-
 def test_a_read_of_what_can_only_be_deleted_is_asked_about(tags: Engine) -> None:
     request = Request("GET", "/keys/1")
     outcome = followed(feedback_about(tags, request, 405, {"message": "GET method not allowed"}), request)
     assert isinstance(outcome, NeedsInput)
     assert [one.pointer for one in outcome.placeholders] == ["/path"]
-
-
-def test_a_method_that_is_refused_is_that_of_the_path_as_it_is_written(tags: Engine) -> None:
-    request = Request("GET", "/flows/7/stop")
-    feedback = feedback_about(tags, request, 405, {"message": "GET method not allowed"})
-    assert feedback is not None
-    (suggestion,) = feedback["suggestions"]
-    assert suggestion["patch"][-1] == {"op": "replace", "path": "/method", "value": "POST"}
-    assert isinstance(followed(feedback, request), NeedsInput)
-    # Of a 404 the version may be what is not there.
-    assert feedback_about(tags, request, 404, {"message": "Version not found"}) != feedback

@@ -187,48 +187,6 @@ def test_a_sentence_about_one_member_is_not_one_about_two(engine: Engine, body: 
     assert all(op["op"] != "remove" for one in suggestions for op in one.get("patch", ()))
 
 
-EACH = "is valid under each of {'required': ['page']}, {'required': ['cursor']}"
-
-
-def test_of_forms_that_all_fit_the_caller_keeps_one(engine: Engine) -> None:
-    request = Request("GET", "/events", query={"page": "2", "cursor": "abc"})
-    feedback = feedback_about(engine, request, 400, {"message": f"{{'page': '2', 'cursor': 'abc'}} {EACH}"})
-    assert isinstance(followed(feedback, request, confirm=True), NeedsInput)
-    assert feedback is not None
-    removed = [[op["path"] for op in one["patch"] if op["op"] == "remove"] for one in feedback["suggestions"]]
-    assert removed == [["/query/cursor"], ["/query/page"]]
-
-
-@pytest.mark.parametrize(
-    "message", [EACH, "is valid under each of {'required': ['page', 'from']}, {'required': ['cursor']}"]
-)
-def test_forms_that_are_not_all_sent_leave_nothing_to_keep(engine: Engine, message: str) -> None:
-    request = Request("GET", "/events", query={"page": "2", "from": "abc"})
-    feedback = feedback_about(engine, request, 400, {"message": message})
-    assert feedback is None or all(op["op"] != "remove" for s in feedback["suggestions"] for op in s.get("patch", ()))
-
-
-@pytest.mark.parametrize(
-    ("message", "pointers"),
-    [
-        ("Name or Id are already taken", ["/body/name", "/body/id"]),
-        ("A user name or an id like this already exists", ["/body/user_name", "/body/id"]),
-        ("name or kind has already been used", ["/body/name", "/body/kind"]),
-        ("The name is already taken", None),
-        ("Name or colour is already taken", None),  # of these only one was sent
-    ],
-)
-def test_one_of_two_is_taken(engine: Engine, message: str, pointers: list[str] | None) -> None:
-    request = post({"name": "a", "id": "b", "kind": "name", "user_name": "c"})
-    feedback = feedback_about(engine, request, 400, {"message": message})
-    outcome = followed(feedback, request)
-    asked = [one.pointer for one in outcome.placeholders] if isinstance(outcome, NeedsInput) else []
-    if pointers is None:
-        assert len(asked) < 2
-    else:
-        assert asked == pointers
-
-
 SHARES = """
 openapi: 3.0.3
 info: {title: Frames, version: '1'}
@@ -247,27 +205,3 @@ def test_a_value_that_holds_for_another_member_is_confirmed(tmp_path: Path) -> N
     feedback = feedback_about(engine_of(tmp_path, SHARES), request, 400, {"message": message})
     assert feedback is not None
     assert isinstance(followed(feedback, request), NeedsInput)
-
-
-def test_what_another_member_fixes_is_a_choice(tmp_path: Path) -> None:
-    body = {"checkpoint": "m1", "max_depth": 7}
-    request = Request("POST", "/frames", headers={"content-type": "application/json"}, body=body)
-    answer = {"message": "Field _max_depth cannot be modified if checkpoint is specified!"}
-    feedback = feedback_about(engine_of(tmp_path, SHARES), request, 400, answer)
-    assert feedback is not None
-    removed = [op["path"] for one in feedback["suggestions"] for op in one["patch"] if op["op"] == "remove"]
-    assert sorted(removed) == ["/body/checkpoint", "/body/max_depth"]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"event": {"name": "a", "colour": "red"}},  # which is no member
-        {"event": {"kind": "id"}},  # which has nothing of what is empty
-        {"event": {"name": ""}},
-        {"event": {"name": "a"}, "kind": "id"},  # the body has more
-    ],
-)
-def test_else_nothing_is_taken_out(engine: Engine, body: Any) -> None:
-    feedback = feedback_about(engine, post(body), 400, {"message": "Name, user, and id are empty."})
-    assert all("patch" not in one for one in (feedback or {}).get("suggestions", ()))

@@ -9,7 +9,7 @@ from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.schema.exchange import Exchange, Json, Request
-from tests._support.farm import FLOWS, READS, Api, asked, farm, feedback_of, post
+from tests._support.farm import READS, Api, asked, farm, feedback_of, post
 
 
 @pytest.fixture(scope="module")
@@ -34,29 +34,6 @@ def test_what_a_member_refers_to(engine: Engine, body: Json, error: str, place: 
     assert asked(decision.feedback) == [(place, {"enum": offered})]
 
 
-def test_a_member_that_holds_a_name_gets_the_identifier(engine: Engine) -> None:
-    api = Api(READS)
-    refusal = orjson.dumps({"errors": [{"field": "flow_id", "message": "flow not found"}]})
-    exchange = Exchange(post("/api/work_pools", {"name": "x", "flow_id": "etl"}), 422, {}, refusal, "e", 1.0)
-    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
-    assert isinstance(decision, Annotate)
-    (suggestion,) = decision.feedback["suggestions"]
-    assert suggestion["parameters"] == {"flow_id": "f-1"}
-    assert suggestion["safety"] == {"side_effects": "certain", "changes_intent": False}
-
-
-@pytest.mark.parametrize("member", ["flow_id", "owner_id"])
-def test_where_much_hangs_on_a_name_it_is_confirmed(engine: Engine, member: str) -> None:
-    api = Api({"/api/owners": [{"owner_id": "o-1", "name": "ann"}], "/api/flows": {**FLOWS, "total": 20}})
-    refusal = orjson.dumps({"errors": [{"field": member, "message": "not found"}]})
-    body = {"name": "x", member: "ann" if member == "owner_id" else "etl"}
-    decision = run_with_lookups_sync(
-        engine.decide(Exchange(post("/api/work_pools", body), 422, {}, refusal, "e", 1.0)), api.fetch
-    )
-    assert isinstance(decision, Annotate)
-    assert decision.feedback["suggestions"][0]["safety"]["requires_confirmation"] is True
-
-
 @pytest.mark.parametrize(("sent", "offered"), [(9, [1, 2]), ("9", [1, 2])])
 def test_what_is_offered_is_of_the_type_that_the_listing_has(engine: Engine, sent: Json, offered: list[Json]) -> None:
     api = Api({"/api/flows": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]})
@@ -65,15 +42,6 @@ def test_what_is_offered_is_of_the_type_that_the_listing_has(engine: Engine, sen
     decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
     assert isinstance(decision, Annotate)
     assert asked(decision.feedback) == [("/body/flow", {"enum": offered})]
-
-
-def test_an_identifier_beyond_the_numbers_of_json_is_a_text(engine: Engine) -> None:
-    api = Api({"/api/flows": [{"id": "9" * 30, "name": "7"}]})
-    refusal = orjson.dumps({"errors": [{"field": "flow", "message": "not found"}]})
-    exchange = Exchange(post("/api/flows/f-1/runs", {"flow": 7}), 422, {}, refusal, "e", 1.0)
-    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
-    assert isinstance(decision, Annotate)
-    assert decision.feedback["suggestions"][0]["parameters"] == {"flow": "9" * 30}
 
 
 @pytest.mark.parametrize("status", [409, 500])
@@ -164,47 +132,8 @@ def test_where_the_path_names_nothing_it_is_a_reference_that_is_not_there(engine
     assert asked(feedback) == [("/body/work_pool_names/1", {"enum": ["night", "default"]})]
 
 
-def test_where_the_path_names_what_is_there_it_is_the_only_value_that_is_not(engine: Engine) -> None:
-    request = post("/api/flows/f-1/runs", {"input": {"token_of_file": "abc"}})
-    feedback, looked = feedback_of(engine, request, 404, "Not Found")
-    assert looked == ["/api/flows"]
-    assert asked(feedback) == [("/body/input/token_of_file", {})]
-    both = post("/api/flows/f-1/runs", {"input": {"file": "abc", "size": 3}})
-    assert "/body" not in str(feedback_of(engine, both, 404, "Not Found")[0])
-
-
 def test_what_a_listing_does_not_deny_is_not_asked_for(engine: Engine) -> None:
     for body in ({"work_pool_name": "night"}, {"secret_id": "s"}, {"label": "x"}):
         feedback, _ = feedback_of(engine, post("/api/nowhere", body), 404, "Not Found")
         assert "/body" not in str(feedback)
     assert feedback_of(engine, post("/api/flows", {"work_pool_name": "night", "a": 1}), 404, "Not Found")[0] == {}
-
-
-def versioned(number: int, method: str = "PATCH") -> Request:
-    body = {"size": 4, "version": number}
-    return Request(method, "/api/work_pools/default", {}, {"content-type": "application/json"}, body)
-
-
-@pytest.mark.parametrize("status", [409, 412])
-def test_a_version_that_is_not_the_last_is_confirmed(engine: Engine, status: int) -> None:
-    reads = {"/api/work_pools/default": {"pool": {"name": "default", "size": 3, "version": 7}}}
-    feedback, looked = feedback_of(engine, versioned(5), status, "Conflict", reads)
-    assert looked == ["/api/work_pools/default"]
-    (suggestion,) = feedback["suggestions"]
-    assert suggestion["patch"][-1] == {"op": "replace", "path": "/body/version", "value": 7}
-    assert suggestion["safety"]["requires_confirmation"] is True
-    assert suggestion["steps"] == [{"method": "GET", "path": "/api/work_pools/default"}]
-
-
-def test_a_conflict_that_is_not_about_the_version(engine: Engine) -> None:
-    reads = {"/api/work_pools/default": {"name": "default", "version": 7}}
-    assert "/body/version" not in str(feedback_of(engine, versioned(7), 409, "Conflict", reads)[0])
-    assert "/body/version" not in str(feedback_of(engine, versioned(5), 409, "default already exists", reads)[0])
-    assert "/body/version" not in str(feedback_of(engine, versioned(5), 409, "Conflict", {})[0])
-    assert "/body/version" not in str(feedback_of(engine, versioned(5, "DELETE"), 409, "Conflict", reads)[0])
-
-
-def test_an_identifier_is_written_as_the_listing_has_it(engine: Engine) -> None:
-    reads = {"/api/owners": [{"id": 7, "name": "ann"}, {"id": 8, "name": "bob"}]}
-    feedback, _ = feedback_of(engine, post("/api/flows", {"owner_ids": ["ann"]}), 404, "Not Found", reads)
-    assert feedback["suggestions"][0]["patch"][-1] == {"op": "replace", "path": "/body/owner_ids/0", "value": 7}

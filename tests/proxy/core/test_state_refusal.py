@@ -127,14 +127,6 @@ def test_no_dead_end_is_told_where_another_request_may_do(
 CACHE = Request("PUT", "/kilns/k-1/cache", body={"fastCache": "on"})
 
 
-def test_a_feature_may_have_the_name_of_what_has_to_be_sent(engine: Engine) -> None:
-    answer = feedback(engine, CACHE, "Fast cache is not enabled for this kiln", 500)
-    assert answer is not None
-    assert isinstance(apply(parse(answer), CACHE), Terminal)
-    told_of_value = feedback(engine, CACHE, "Fast cache on is not enabled for this kiln", 500)
-    assert told_of_value is None or not isinstance(apply(parse(told_of_value), CACHE), Terminal)
-
-
 def test_of_a_fault_about_the_state_of_what_was_named_another_one_is_asked_for(engine: Engine) -> None:
     request = Request("POST", "/kilns/k-1/fire", query={"batchId": "b-1"})
     answer = feedback(engine, request, "This batch b-1 was not approved", 500)

@@ -60,7 +60,6 @@ def test_who_may_is_for_a_person(engine: Engine, status: int) -> None:
 @pytest.mark.parametrize(
     ("message", "is_final"),
     [
-        ("The order is closed", False),
         ("Order 7 has been archived", False),
     ],
 )
@@ -75,7 +74,6 @@ def test_which_one_is_meant_may_stand_in_the_body(engine: Engine, message: str, 
     [
         ("The chosen depot is closed", "/body/depot"),
         ("Items of this depot are archived", "/body/depot"),
-        ("The coupon has expired", "/body"),
     ],
 )
 def test_the_value_that_is_told_is_asked_for(engine: Engine, message: str, place: str) -> None:

@@ -250,15 +250,5 @@ def test_a_limit_that_tells_no_wish(pointer: str, message: str, declared: Any, i
     assert reading is not None and (ONLY_ASKED in reading.schema) is (is_asked and not pointer.endswith("/n"))
 
 
-def test_texts_of_truth_values_are_the_type_where_the_description_has_it() -> None:
-    listed = {"enum": ["true", "false"]}
-    assert found("/query/n", "enum", listed, {"type": "boolean"}) == ("type", {"type": "boolean"})
-    assert found("/body/a", "enum", listed, {"type": "string"}) == ("enum", {"type": "string", **listed})
-    assert found("/body/a", "enum", {"enum": ["true", "auto"]}, {"type": "boolean"}) == (
-        "enum",
-        {"enum": ["true", "auto"]},
-    )
-
-
 def test_a_stated_list_for_a_declared_type_is_judged_as_a_list() -> None:
     assert found("/query/n", "", {"enum": [6, 7]}, {"type": "integer"}) == ("enum", {"type": "integer", "enum": [6, 7]})

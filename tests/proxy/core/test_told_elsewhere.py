@@ -68,16 +68,3 @@ def test_else_the_violation_is_asked_about(engine: Engine, body: Any, message: s
 
 def test_a_violation_inside_what_is_named_is_the_answer(engine: Engine) -> None:
     assert asked(engine, {"folder": {"owner": "ann"}}, "Invalid folder.") == {"/body/folder/owner"}
-
-
-@pytest.mark.parametrize(
-    ("message", "places"),
-    [
-        ("A note can not be pinned and have a secret.", {"/body/pinned", "/body/secret"}),
-        ("Notes must not be pinned and have a secret at the same time", {"/body/pinned", "/body/secret"}),
-        ("A note can not be pinned and have a wheel.", {"/body/pinned"}),
-    ],
-)
-def test_what_excludes_each_other_is_asked_for_together(engine: Engine, message: str, places: set[str]) -> None:
-    body = {"title": {"raw": "Hay"}, "pinned": True, "secret": "s"}
-    assert asked(engine, body, message) == places

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.told_together import moved_from, rank, with_members_told
+from corrigible.proxy.core.told_together import moved_from, with_members_told
 from corrigible.rules.pointer import MISSING
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
@@ -73,16 +73,6 @@ def test_an_object_with_all_that_is_missed(engine: Engine, inner: Any, names: tu
     assert isinstance(outcome, Next) is is_moved
     if isinstance(outcome, Next):
         assert outcome.request.body == inner
-
-
-def test_ranks() -> None:
-    unknown = Violation(pointer="/body/mail", constraint="additionalProperties")
-    missing = Violation(pointer="/body/email", constraint="required")
-    elsewhere = Violation(pointer="/body/a/b", constraint="required")
-    assert rank(unknown, [unknown, missing], may_follow=False) == 1
-    assert rank(missing, [unknown, missing], may_follow=True) == 0
-    assert rank(missing, [missing, elsewhere], may_follow=True) == 2
-    assert rank(unknown, [unknown, elsewhere], may_follow=False) == 0
 
 
 def test_only_what_is_missed_beside_it_is_declared() -> None:

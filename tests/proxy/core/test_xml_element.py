@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.core.api_profile import RefusalCase
+from corrigible.proxy.core.body_form import repair_element
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.xml_element import repair_element
 from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
@@ -84,13 +84,6 @@ def test_xml_that_is_not_well_formed_is_told_with_its_place(engine: Engine, body
     assert isinstance(followed(feedback, sent(body)), NeedsInput)
     assert feedback is not None
     assert place in feedback["message"]
-
-
-@pytest.mark.parametrize(("others", "is_found"), [(15, True), (16, False)])
-def test_an_element_is_looked_for_by_the_first_names_of_a_text(engine: Engine, others: int, is_found: bool) -> None:
-    names = " ".join(f"'n{number}'" for number in range(others))
-    feedback = feedback_about(engine, sent(ORDER), 400, {"message": f"Bad: {names} 'qty'"})
-    assert ("order/qty" in str(feedback)) is is_found
 
 
 def test_elements_that_are_looked_at_are_counted() -> None:

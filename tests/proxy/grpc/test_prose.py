@@ -233,8 +233,6 @@ _END_OF_DATA = "Data frame with END_STREAM flag received"
         # what stands before a server refuses, or is not ready
         (UNKNOWN, "Received http2 header with status: 429", False),
         (UNKNOWN, "unexpected HTTP status code received from server: 503 (Service Unavailable)", False),
-        (INTERNAL, "Stream removed (RST_STREAM (Received RST_STREAM with error code 8))", False),
-        (INTERNAL, "the store answered: HTTP status code 404, retried 3 times", False),
     ],
 )
 def test_what_a_client_makes_of_an_answer_that_is_no_grpc(code: int, message: str, *, is_of_method: bool) -> None:

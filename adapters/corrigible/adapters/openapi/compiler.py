@@ -112,23 +112,6 @@ class Codes:
         return frozenset(out)
 
 
-_READ: Final = 200
-"""Letters of a description that are looked at."""
-_NAMED: Final = re.compile(
-    r"(?:the |an? )?(?:unique )?(?:name|id|identifier|uuid|slug) of (?:the |an? |this )?(?:[a-z][\w-]{0,40} ){0,3}?"
-    r"(?P<thing>[a-z][a-z-]{1,40})"
-    r"(?=[.,;:]| ?\(|\s*$"
-    r"| (?:to|that|which|for|in|of|on|from|with|whose|being|you|this|the|as|by|under|is|must|should)\b)",
-    re.IGNORECASE,
-)
-
-
-def thing_named(description: Json) -> str:
-    """Return the noun of what is named, in lower case; empty where a description does not begin with that."""
-    told = _NAMED.match(description[:_READ].strip()) if isinstance(description, str) else None
-    return "" if told is None else told["thing"].lower()
-
-
 _SENTENCE: Final = re.compile(
     r"(?i)\ball (?:[\w-]+ ){0,3}?(?:routes?|paths?|endpoints?|urls?|requests?)"
     r"(?: (?:are|is|have|has|must|should|be|use|the|a|common|base|of|our|this|api|here|below|listed|described)){0,6}"
@@ -331,8 +314,6 @@ def _parameters(
             for key in ("style", "explode", "allowEmptyValue"):
                 if key in parameter:
                     shape[key] = parameter[key]
-            if parameter["in"] == "path" and (thing := thing_named(parameter.get("description"))):
-                shape["thing"] = thing
             if parameter.get("x-multi-segment") is True:
                 shape["multiple"] = True
             schema = parameter.get("schema")

@@ -264,12 +264,6 @@ class Description:
         """Return `{required, properties}` of an operation's body, else of its query; `{}` where nothing is known."""
         return self._facts(operation)
 
-    def things_named(self, operation: str) -> Mapping[str, str]:
-        """Return what variables of the path name, as their descriptions say: `key` for "Name of the key"."""
-        checks = self._checks(operation)
-        listed = [] if checks is None else checks.record.get("parameters", ())
-        return {one["name"]: one["thing"] for one in listed if "thing" in one}
-
     def checker(self, operation: str) -> OperationChecker | None:
         """Return what judges the requests of an operation, None where the description has no such operation."""
         return self._checks(operation)

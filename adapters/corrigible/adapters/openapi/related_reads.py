@@ -175,22 +175,6 @@ class RelatedReads:
                 resources.append(NamedResource(template[at][1:-1], unquote(segments[at]), at, collection))
         return resources
 
-    def own(self, method: str, path: str) -> str:
-        """Return the path of a request itself if its GET shows the resource, empty where it does not."""
-        if (extended := self._extended_reads(method, path)) is not None:
-            reads, plain, ending = extended
-            own = reads.own(method, plain)
-            return own and f"{own}{ending}"
-        segments = path.strip("/").split("/")
-        template = self._template(method, segments)
-        return self._listed(segments, _shape(template)) if template else ""
-
-    def changes(self, method: str, path: str) -> tuple[str, ...]:
-        """Return the other methods of a request's path that change what is there."""
-        template = self._template(method, path.strip("/").split("/"))
-        methods = self._methods.get(_shape(template), {}) if template else {}
-        return tuple(one for one in _CHANGES if one in methods and one != method)
-
     def creation(self, method: str, path: str) -> Creation | None:
         """Return the collection that a POST to a path adds to, None where it is not seen to be one."""
         if (extended := self._extended_reads(method, path)) is not None:

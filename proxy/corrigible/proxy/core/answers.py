@@ -25,24 +25,22 @@ from corrigible.adapters.base import Described
 from corrigible.adapters.formats.pointers import steps
 from corrigible.adapters.formats.statement import complaint, is_down
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, to_pointer, value_at
-from corrigible.rules.safety.decisive import READS, word_set, words
+from corrigible.rules.pointer import MISSING, segments, through_arrays, to_pointer, value_at
+from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.levels import REQUIRED
 from corrigible.rules.schema_repair.names import may_limit, references_to
 from corrigible.rules.schema_repair.repair import BARRED, repair
-from corrigible.rules.schema_repair.route import has_segment, schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Repair, ask, confirmed, effects, guarded_ops, is_secret, left_out
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Kind, Reading, Said, read
+from corrigible.rules.wordings import Kind, Said, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .forbidden_value import may_not_be_asked
 from .likely_place import likely_value
-from .request_at_fault import CHOSE_NONE, OF_UNKNOWN
+from .request_at_fault import CHOSE_NONE
 from .state_reader import repeats, values_in
 
 
@@ -58,20 +56,15 @@ class Fact(Enum):
     """What is certain of a refusal."""
 
     REPEATED = "the text repeats a value, or names a member, that was sent"
-    REFERENCE = "what it repeats is the identifier of something"
-    NAMES_A_VALUE = "the text has the name of a member or of a variable of the path"
-    OF_THE_SERVER = "the text is about the server itself"
-    ABOUT_A_VALUE = "the text is about something that was sent, and not about what the path names"
     DONE = "the text says that what the request does has been done, of what the path names"
     SHOWN = "the status or a member of the answer says, beside a sentence, that what the request does has been done"
     PASSING = "the answer says when to come back, or that something else ends by itself"
     OF_SOMEBODY = "the text says who did this, or who may"
     BARE = "nothing was sent beside the path"
+    OF_THE_SERVER = "the text is about the server itself"
+    OF_THE_PATH = "nothing was sent beside the path, or the text repeats what that names"
     TAKES_AWAY = "the request takes something away"
-    FOR_GOOD = "the text says of something that it has ended, or is away"
-    QUALIFIED = "the text says of which things this is so, beyond what the path says"
     BESIDE = "another error of the same refusal complains of a value"
-    BARRED = "each member of a change is refused as such, and each is declared"
 
 
 class Told(NamedTuple):
@@ -186,31 +179,23 @@ ROWS: Final = (
     _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Fact.SHOWN, Answer.DONE, "the goal holds"),
     _row("one of several", {Kind.FIXED}, _REFUSED, Fact.BESIDE, Answer.SILENT, "a member is fixed, not the resource"),
     _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
-    _row("ended", {Kind.STATE}, {410}, Fact.FOR_GOOD, Answer.SILENT, "it does not come back"),
     _row("refused value", {Kind.STATE, Kind.FIXED}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"),
-    _row("reference", {Kind.STATE, Kind.FIXED, Kind.LIMIT}, {500}, Fact.REFERENCE, Answer.ASK, "another thing may do"),
     _row("repeated", _ALL, _ANY, Fact.REPEATED, Answer.SILENT, "what is repeated may be what is wrong"),
+    _row("own state", {Kind.STATE, Kind.LIMIT}, {500}, Fact.OF_THE_SERVER, Answer.SILENT, "it is nobody's task"),
     _row("passing", _STANDING, _REFUSED, Fact.PASSING, Answer.WAIT, "it ends by itself"),
-    _row("named value", _STANDING, _REFUSED, Fact.NAMES_A_VALUE, Answer.ASK, "another value may do"),
-    _row(
-        "elsewhere", {Kind.FIXED}, _REFUSED, Fact.ABOUT_A_VALUE, Answer.SILENT, "a part may be fixed, and not the rest"
-    ),
-    _row("about a value", _STANDING, _REFUSED, Fact.ABOUT_A_VALUE, Answer.ASK, "another value may do"),
-    _row(
-        "own state",
-        {Kind.STATE, Kind.LIMIT},
-        {500},
-        Fact.OF_THE_SERVER,
-        Answer.SILENT,
-        "a fault of the server is nobody's task",
-    ),
     _row("caller", {Kind.CREDENTIALS}, _ANY, Answer.TELL, "no request does without credentials"),
     _row("right", {Kind.RIGHT}, _ANY - {403}, Answer.TELL, "who may is decided by others; of 403 rules say so"),
     _row("not offered", {Kind.FEATURE, Kind.LIMIT}, _ANY, Answer.TELL, "it is so for every path"),
     _row("there", {Kind.EXISTS}, {400, 409, 422}, Answer.TELL, "what is there is shown by no look-up"),
-    _row("state", {Kind.STATE, Kind.IN_USE}, _ANY - _PATH, Answer.TELL, "something else has to change first"),
-    _row("fixed", {Kind.FIXED}, _REFUSED, Answer.TELL, "it takes no changes"),
-    _row("denied", {Kind.FIXED}, {500}, Fact.QUALIFIED, Answer.TELL, "a fault says nothing of which things it is so"),
+    _row("state", {Kind.STATE, Kind.IN_USE}, _ANY - _PATH - {_GONE}, Answer.TELL, "something else has to change first"),
+    _row(
+        "fixed",
+        {Kind.FIXED},
+        _REFUSED,
+        Fact.OF_THE_PATH,
+        Answer.TELL,
+        "of a body a part may be fixed, and not the rest",
+    ),
 )
 
 
@@ -220,7 +205,7 @@ def answered(case: RefusalCase, error: Violation) -> Repair | None:
     if case.exchange.status == _FORBIDDEN and refusal.is_given:
         return escalation(_GIVEN, {"method": case.request.method, "path": case.request.path})
     if not refusal.is_unplaced:
-        return refusal.barred() or refusal.fixed()
+        return refusal.fixed()
     if case.request.protocol is not Protocol.HTTP:
         return refusal.of_call() if case.request.protocol is Protocol.GRPC else None
     if case.profile.described is not None and not case.match.operation:
@@ -273,7 +258,7 @@ class _Refusal:
             return already_done(request)
         if answer is Answer.WAIT:
             return _wait(request)
-        if answer is Answer.ASK and not (self._case.exchange.status == _CONFLICT and may_not_be_asked(self._place)):
+        if answer is Answer.ASK and not may_not_be_asked(self._place):
             return _value_asked(request, self._place, is_taken=kind in (Kind.EXISTS, Kind.IN_USE))
         if answer is Answer.SILENT:
             return None
@@ -288,20 +273,6 @@ class _Refusal:
         if told is None or is_fault or self._error.type not in _OTHER_CODES:
             return None
         return escalation(told, {"method": self._request.method})
-
-    def barred(self) -> Repair | None:
-        """Tell that no member of a change may be changed here, where each is refused as such and each is declared."""
-        case, request, described = self._case, self._request, self._case.profile.described
-        if described is None or not case.match.operation or not isinstance(request.body, Mapping):
-            return None
-        if request.method != "PATCH" or not request.body or case.exchange.status not in {*_REFUSED, 403}:
-            return None
-        sent = {f"/body/{escape(str(name))}" for name in request.body}
-        is_each = sent == {one.pointer for one in case.errors if one.constraint in OF_UNKNOWN}
-        declared = (described.declared_place(request, case.match.operation, one).schema for one in sent)
-        if not is_each or len(sent) != len(case.errors) or not all(declared):
-            return None
-        return escalation(TOLD[Kind.FIXED], {"method": request.method, "path": request.path})
 
     def fixed(self) -> Repair | None:
         """Offer to leave out a member that a conflict is about, and that never changes: the rest of a change may do."""
@@ -330,46 +301,16 @@ class _Refusal:
     def _is_repeated(self) -> bool:
         place = likely_value(self._error)
         if place and not self._error.likely[0].is_told:
-            sent = value_at(self._request, place)  # that it is likely by the form of the request says nothing
-            place = place if repeats(self._error.message, str(sent)) else ""
-        self._place = place or self._place
-        return bool(place) and not self._is_of_the_call(place)
-
-    def _is_of_the_call(self, place: str) -> bool:
-        """Whether a sentence is about a member without which there is no such call: "Caching is not enabled"."""
-        described, name = self._case.profile.described, segments(place)[-1]
-        if (
-            described is None
-            or place.count("/") != 2
-            or repeats(self._error.message, str(value_at(self._request, place)))
-        ):
-            return False
-        around = described.declared_place(self._request, self._case.match.operation, place).parent_schema or {}
-        return name in (around.get(REQUIRED) or ()) and letters(name) in self._subjects
-
-    def _is_reference(self) -> bool:
-        return self._is_fact(Fact.REPEATED) and not _REFERENCES.isdisjoint(words(segments(self._place)[-1])[-1:])
-
-    def _is_about_a_value(self) -> bool:
-        place = about_value(self._reading, self._request, self._named)
-        if place and place in _WHOLE and self.kind is Kind.LIMIT:
-            numbers = [at for at, one in values_in(self._request.body, "/body") if isinstance(one, int | float)]
-            place = numbers[0] if len(numbers) == 1 else place  # less of it may do
+            # That it is likely by the form of the request says nothing: the text has its value, or the word for it.
+            last = {*words(segments(place)[-1])[-1:]} - _VAGUE
+            is_of_value = last and self.kind not in (Kind.RIGHT, Kind.CREDENTIALS)
+            is_named = is_of_value and last <= {*words(self._error.message)} - {*words(self._request.path)}
+            place = place if is_named or repeats(self._error.message, str(value_at(self._request, place))) else ""
         self._place = place or self._place
         return bool(place)
 
-    def _is_names_a_value(self) -> bool:
-        if not self._subjects.isdisjoint(map(letters, self._case.match.params)):
-            self._place = "/path"
-            return True
-        return self._is_about_a_value() and self._place not in _WHOLE
-
     def _is_of_the_server(self) -> bool:
-        return any(not _OF_THE_API.isdisjoint(_stems(one)) for one in self._subjects)
-
-    @cached_property
-    def _subjects(self) -> set[str]:
-        return {letters(one) for said in self._reading.said for one in subjects_of(said, self._reading)}
+        return not _OF_THE_SERVER.isdisjoint(words(self._error.message))
 
     def _is_done(self) -> bool:
         """Whether a text says that what the request does is so already, of what the path names, and no more than that.
@@ -396,13 +337,6 @@ class _Refusal:
         texts = (one for _, one in islice(values_in(self._case.body, ""), _MOST_VALUES) if isinstance(one, str))
         return any(one.isalpha() and not self._goal.isdisjoint(_stems(one)) for one in texts)
 
-    def _is_qualified(self) -> bool:
-        """Whether the text speaks of something with a word or a name that the path has not."""
-        here = of_path(self._request, self._reading.text, self._named)
-        told = (one for said in self._reading.said for one in subjects_of(said, self._reading))
-        words_told = {word.strip(_MARKS) for one in told for word in one.split()} - self._named
-        return any(any(map(str.isdigit, one)) or not here.issuperset({*_stems(one)} - _NO_THING) for one in words_told)
-
     def _is_beside(self) -> bool:
         others = (read(one.message) for one in self._case.errors if one is not self._error)
         return any(one.of(Kind.VALUE, Kind.MISSING, Kind.UNKNOWN) for one in others)
@@ -411,14 +345,14 @@ class _Refusal:
         says_when = bool(self._case.exchange.headers.get("retry-after", "").strip())
         return says_when or any(one.row.endswith(_ENDING) for one in self._reading.said)
 
-    def _is_for_good(self) -> bool:
-        return any(one.kind is Kind.ABSENT or one.row.endswith(_FOR_GOOD) for one in self._reading.said)
-
     def _is_of_somebody(self) -> bool:
         return bool(self._reading.of(Kind.RIGHT))
 
     def _is_bare(self) -> bool:
         return self._request.body is None and not self._request.query
+
+    def _is_of_the_path(self) -> bool:
+        return self._is_bare() or any(repeats(self._error.message, one) for one in self._named)
 
     def _is_takes_away(self) -> bool:
         last = {*_stems(self._request.path.rpartition("/")[2]), *_stems(self._case.match.operation)}
@@ -459,91 +393,10 @@ _OTHER_CODES: Final = frozenset(
 )
 """Codes of google.rpc that servers send for what is about no value of the request."""
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
-_REFERENCES: Final = frozenset({"id", "uuid", "key", "name", "slug"})
-
 _SAYING_DONE: Final = word_set("already a an the this that is are was were has have been you it")
 """Words of a sentence that says of something that it has been done."""
-_FEWEST_WORDS: Final = 3
-_ELSEWHERE: Final = (
-    Kind.VALUE,
-    Kind.MALFORMED,
-    Kind.MEDIA_TYPE,
-    Kind.ROUTE,
-    Kind.ABSENT,
-    Kind.FAULT,
-    Kind.CREDENTIALS,
-    Kind.RIGHT,
-)
-"""Kinds of complaints that are about something else than the resource of the path."""
 _MOST_VALUES: Final = 100
 _LONGEST: Final = 200
-
-
-def about_value(reading: Reading, request: Request, names: Collection[str]) -> str:
-    """Return the place of what a text is about, if that may be a value that was sent; empty where it is not.
-
-    `names` are what stands for variables in the path. The place is the whole body or query where the text does not
-    tell which value; of a single value that was sent it is that one.
-    """
-    part = "/body" if request.body is not None else "/query"
-    told, here = {*_stems(reading.text)}, of_path(request, reading.text, names)
-    fields = {letters(field) for said in reading.said for field in said.slots.get("field", ())}
-    places = [
-        place
-        for value, at in ((request.body, "/body"), (dict(request.query), "/query"))
-        for place, _ in islice(values_in(value, at), _MOST_VALUES)
-    ]
-    exact = [one for one in places if letters(_name_at(one)) in fields]
-    if len(exact) == 1:
-        return exact[0]
-    named = [one for one in places if (own := _stems_of(one)) and own <= told and not own <= here]
-    if len(places) == 1 and (only := {*_stems(_name_at(places[0]))}) and only <= told - here:
-        return places[0]  # whatever it is called, it is the only one
-    alike = [one for one in places if not told.isdisjoint(_stems_of(one) - here)]
-    if len(alike) == 1:
-        return alike[0]
-    if named:
-        return named[0] if len(named) == 1 else part
-    if request.body is None or not told.isdisjoint(here) or any(repeats(reading.text, one) for one in names):
-        return ""
-    subjects = [{*_stems(one)} - _NO_THING for said in reading.said for one in subjects_of(said, reading)]
-    subjects = [one for one in subjects if one]
-    if not subjects or any(not one.isdisjoint(_OF_THE_API) for one in subjects):
-        return ""
-    return places[0] if len(places) == 1 else part
-
-
-def subjects_of(said: Said, reading: Reading) -> tuple[str, ...]:
-    """Return what a sentence is about: what the row takes for a thing or a member, else what stands before it."""
-    own = (*said.slots.get("thing", ()), *said.slots.get("field", ()))
-    if own or said.kind not in TOLD:
-        return own
-    before = reading.text[: said.start]
-    return (before[max(map(before.rfind, _SENTENCE_ENDS)) + 1 :],)
-
-
-def of_path(request: Request, text: str, names: Collection[str]) -> set[str]:
-    """Return the stems of the words of a path.
-
-    Of a collection only the plural is the path's, unless the path goes on with the name of one: `POST /orders` and
-    `POST /orders/archive` have in their bodies which order is meant.
-    """
-    parts = [unquote(one) for one in request.path.split("/") if one]
-    told = {*words(text)}
-    here: set[str] = set()
-    for part, behind in zip(parts, [*parts[1:], ""], strict=True):
-        for word in words(part) if part not in names else ():
-            if behind in names or not word.endswith("s") or word in told:
-                here |= {*_stems(word)}
-    return here
-
-
-def _stems_of(place: str) -> frozenset[str]:
-    return frozenset(one for one in _stems(_name_at(place)) if one not in _VAGUE)
-
-
-def _name_at(place: str) -> str:
-    return next((one for one in reversed(segments(place)) if not one.isdecimal()), "")
 
 
 _SHORTEST: Final = 3
@@ -562,55 +415,13 @@ def _stems(text: str) -> Iterator[str]:
             yield plain.rstrip("e")
 
 
-_MARKS: Final = "'\"`#()[]:,.!"
-_SENTENCE_ENDS: Final = (". ", "; ", ": ", "\n")
-_FOR_GOOD: Final = (".past", ".too-late", ".no-longer")
+_VAGUE: Final = frozenset({"id", "name", "type", "value", "data", "item", "key", "status", "state"})
+_OF_THE_SERVER: Final = frozenset(
+    {"server", "service", "system", "database", "cluster", "backend", "hardware", "storage", "disk", "memory", "api"}
+)
 _ENDING: Final = (".under-way", ".locked-by-another")
 """Rows of what ends by itself."""
-_NO_THING: Final = frozenset(
-    _stems("this that these those it they you your the and not has have been was were can cannot only some already")
-)
-_VAGUE: Final = frozenset(_stems("id name type value data item key status state"))
 _TAKING: Final = frozenset(_stems("delete remove destroy detach unassign revoke uninstall drop purge"))
-_OF_THE_API: Final = frozenset(
-    _stems(
-        "api server service system platform instance installation deployment database cluster backend hardware kernel"
-        " tenant organization organisation workspace license licence plan subscription edition feature functionality"
-        " module plugin quota limit storage disk memory capacity operation action request endpoint access permission"
-        " privilege login configuration setting administrator"
-    )
-)
-
-
-def asked_as_a_whole(case: RefusalCase, error: Violation, description: Described) -> Repair | None:
-    """Return the question for the only name in the path, if nothing else was sent, and the operation takes no more.
-
-    The request fits the description, and the text speaks of nothing that is missing or wrong elsewhere.
-    """
-    request, operation = case.request, case.match.operation
-    if case.exchange.status not in _REFUSED or not operation or request.protocol is not Protocol.HTTP:
-        return None
-    if request.body is not None or request.query or any(one.pointer not in _WHOLE for one in case.errors):
-        return None
-    names = [value for value in case.match.params.values() if value and has_segment(request.path, value)]
-    if len(names) != 1 or not case.profile.adapter.tells_places_loosely or error.stated or error.constraint:
-        return None
-    reading = read(error.message)
-    at = error.message.find(names[0]) if repeats(error.message, names[0]) else len(error.message)
-    # What is missing may be missing to the resource: `Kiln k-1 has no shelf`.
-    is_elsewhere = bool(reading.of(*_ELSEWHERE)) or any(one.start < at for one in reading.of(Kind.MISSING))
-    if is_elsewhere or len(error.message.split()) < _FEWEST_WORDS:
-        return None
-    if any(place[0] in ("body", "query") for place in description.vocabulary(operation).places):
-        return None
-    message = (
-        "Name another resource, if another one was meant. Else this one has to be changed first: the request has"
-        " nothing but its path, and fits the description, so that the same request is refused again."
-    )
-    violation = SchemaViolation("/path", "value", {"type": "string"}, request.path)
-    question = ask(violation, request, message, schema=schema_of_path(request.path, names[0], {"type": "string"}))
-    diagnosis = "The server does not do this to the resource that the path names."
-    return Repair(tuple(question.suggestions), question.type, diagnosis, "STATE_REFUSED")
 
 
 def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult) -> Repair | None:
@@ -633,6 +444,19 @@ def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult)
             TOLD.get(kind or Kind.STATE, TOLD[Kind.STATE]), {"method": request.method, "path": request.path}
         )
     return None
+
+
+_GUARDED: Final = (WORDS | MONEY) - {"label", "labels"} | word_set(
+    "identity actor caller approver approval approved signature password plan group team member agent client"
+    " pin otp code passcode passphrase captcha csrf nonce jwt bearer authorization certificate license licence session"
+    " credential credentials answer hmac quota limit employee staff person worker manager supervisor author sender"
+    " editor voter signer guest subject impersonate behalf"
+)
+
+
+def may_not_be_asked(place: str) -> bool:
+    """Whether the names of a place say how much, who asks, whose it is, or what proves that."""
+    return not _GUARDED.isdisjoint({word for part in segments(place)[1:] for word in words(part)})
 
 
 _NOT_OFFERED: Final = frozenset({Kind.FEATURE, Kind.FIXED})

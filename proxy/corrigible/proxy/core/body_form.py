@@ -1,27 +1,42 @@
-"""Whether a refusal may be about the form of the request's body: then nothing that stands in the body was read.
+"""What a refusal says of the form of the body, or of the answer that was asked for: then no member is at fault.
 
-Knows: errors, statuses, what an answer says that it takes. Does not know: media types of operations, suggestions.
+| the refusal is about                | what follows                                               |
+|-------------------------------------|------------------------------------------------------------|
+| the media type of the answer (406)  | one that the operation is described to produce             |
+| a body that was not read            | the form that the operation takes, or the body as it reads |
+| an element of an XML body           | a question for the body, with the place of the element     |
+
+Knows: errors, statuses, what an answer says that it takes, what an operation produces. Does not know: suggestions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.bodies.request_form import body_form_violation, is_json_as_form
+from corrigible.adapters.bodies.request_form import (
+    Element,
+    body_form_violation,
+    is_json_as_form,
+    is_xml,
+    read_elements,
+)
 from corrigible.adapters.formats.pointers import member_said
 from corrigible.adapters.reader.evidence import tells_of_nothing
+from corrigible.rules.budget import spend
+from corrigible.rules.lookup_headers import accepts
 from corrigible.rules.pointer import MISSING, segments, value_at
-from corrigible.rules.schema_repair.body import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
-from corrigible.rules.schema_repair.json_schema import member, read
+from corrigible.rules.safety.decisive import READS
+from corrigible.rules.schema_repair.body import ACCEPT, BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Repair, ask
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind
-from corrigible.schema.exchange import Json, Protocol, Request
+from corrigible.rules.wordings import read as wordings
+from corrigible.schema.exchange import Protocol, Request
 
-from .answer_form import is_produced
 from .api_profile import RefusalCase
 from .nothing_said import says_nothing
 from .request_at_fault import OF_UNKNOWN
@@ -30,15 +45,8 @@ _STATUSES: Final = frozenset({400, 415, 422})
 _UNSUPPORTED: Final = 415
 _NOT_ACCEPTABLE: Final = 406
 """Some servers say so of the body that was sent, though it is about the answer (RFC 9110 section 15.5.7)."""
-_ABOUT_THE_FORM: Final = re.compile(
-    r"(?i)\b(?:content[- ]?type|media[- ]?type|mime|charset|content[- ]?encoding|json|payload|malformed|syntax"
-    r"|(?:request|message|http) body|body (?:is|was|must|cannot|could|required)|form[- ]?data|multipart"
-    r"|(?:empty|missing|invalid|no|unreadable) body|pars(?:e|ing)|decod(?:e|ing)|deserializ\w+"
-    r"|unexpected (?:token|end|character)|looking for (?:the )?beginning of)\b"
-)
-_MISSES: Final = re.compile(
-    r"(?i)\b(?:missing|required|not (?:been )?(?:specified|provided|given|supplied)|no values?)\b"
-)
+_UNREAD: Final = (Kind.MALFORMED, Kind.MEDIA_TYPE)
+"""What is said of a body that was not read."""
 _READ: Final = 2000
 _LISTED: Final = re.compile(r"[a-z]+/(?:\*|[a-z0-9.+-]{1,80})")
 
@@ -46,7 +54,7 @@ _LISTED: Final = re.compile(r"[a-z]+/(?:\*|[a-z0-9.+-]{1,80})")
 def violation_of_form(case: RefusalCase, error: Violation, description: Described | None) -> SchemaViolation | None:
     """Return what is wrong with the form of the body, unless the answer is about something else."""
     request, status = case.request, case.exchange.status
-    is_of_body = status in _STATUSES or (status == _NOT_ACCEPTABLE and is_produced(case, description))
+    is_of_body = status in _STATUSES or (status == _NOT_ACCEPTABLE and _is_produced(case, description))
     if not is_of_body or request.protocol is not Protocol.HTTP or request.body is None:
         return None
     if error.likely and not error.likely[0].is_told:
@@ -64,45 +72,35 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
         violation.keyword in (MALFORMED, MALFORMED_XML, TEXT, CODING, BOUNDARY)
         or is_refused
         or (is_json_as_form(request) and (not error.pointer or "{" in error.message[:_READ]))
-        or _is_unread(case, error, violation)
+        or _is_unread(case, error)
     ):
         return violation
     return None
 
 
-def _is_text_only(violation: SchemaViolation, pointer: str, sent: Json) -> bool:
-    """Whether a value that a form has as text is of another type in the JSON that the operation takes."""
-    name, schemas = segments(pointer)[1], violation.schema.get("properties") or {}
-    schema = next((schema for media, schema in schemas.items() if is_json(media)), None)
-    if schema is None or pointer.count("/") != 2:
-        return False
-    return not isinstance(read(sent, member([schema], name, schema), schema), str)
-
-
-def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) -> bool:
+def _is_unread(case: RefusalCase, error: Violation) -> bool:
     """Whether an error says that the body was not read: it misses a member that is there, or is about all of it."""
     if tells_of_nothing(error.message, case.request) or _is_of_letters(case, error):
         return True  # it looks for what was sent under no name
-    media = case.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media = _media(case.request)
     if is_json(media) and not isinstance(case.request.body, str):
         # Most servers read any JSON, whatever it is called: one that does not says so, or misses what is there.
         if error.constraint == "required" and error.pointer.startswith("/body/"):
             return value_at(case.request, error.pointer) not in (MISSING, None, "", [], {})
-        return _ABOUT_THE_FORM.search(error.message[:_READ]) is not None and not error.pointer
+        return bool(wordings(error.message).of(*_UNREAD)) and not error.pointer
     if error.pointer.startswith(("/body/", "/headers/")) and error.pointer != "/headers/content-type":
         sent = value_at(case.request, error.pointer)
-        if sent is not MISSING and case.request.form and _is_text_only(violation, error.pointer, sent):
-            return True
         body, name = case.request.body, segments(error.pointer)[-1]
         is_in_text = isinstance(body, str) and f'"{name}"' in body[:_READ]
         return error.constraint == "required" and (sent is not MISSING or is_in_text)
     if error.pointer:
         return True
-    message = error.message[:_READ]
-    if _ABOUT_THE_FORM.search(message) is not None:
+    reading = wordings(error.message)
+    if reading.of(*_UNREAD):
         return True
     # What is said to be missing, of something that was sent, was not read.
-    return bool(media) and (says_nothing(message, case.exchange.status) or _MISSES.search(message) is not None)
+    is_of_nothing = says_nothing(error.message, case.exchange.status) or bool(reading.of(Kind.MISSING))
+    return bool(media) and not is_xml(media) and is_of_nothing
 
 
 def _is_of_letters(case: RefusalCase, error: Violation) -> bool:
@@ -122,14 +120,80 @@ def _accepted(headers: Mapping[str, str], method: str) -> tuple[str, ...]:
 _MOST_LISTED: Final = 32
 
 
-def misses_json(message: str, request: Request) -> bool:
-    """Whether a message misses JSON in a body that was not sent as JSON: another operation would have taken it."""
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    is_other = isinstance(request.body, str) and bool(media) and not is_json(media)
-    return is_other and _OF_JSON.fullmatch(message.strip()) is not None
+def violation_of_accept(case: RefusalCase, description: Described | None) -> SchemaViolation | None:
+    """Return what is wrong with the `Accept` of a request; None where the description does not tell."""
+    request = case.request
+    accept = request.headers.get("accept", "")
+    # Where no body was sent, the only media type that can be refused is that of the answer.
+    is_of_answer = case.exchange.status == _NOT_ACCEPTABLE or (
+        case.exchange.status == _UNSUPPORTED and request.body is None and request.method in READS
+    )
+    if not is_of_answer or request.protocol is not Protocol.HTTP or not accept:
+        return None
+    produced = [media for media in _produced(case, description) if _LISTED.fullmatch(media)]
+    if not produced or any(accepts(accept, media) for media in produced):
+        return None  # the server contradicts its description, which is of no help then
+    return SchemaViolation(ACCEPT, "enum", {"enum": produced}, accept)
 
 
-_OF_JSON: Final = re.compile(
-    r"(?i)(?:the )?(?:(?:malformed|invalid|bad) json|(?:could|can) ?not (?:parse|read|decode) (?:the )?json)"
-    r"(?: (?:in|of|as) (?:the )?(?:request )?body| body| data)?[.!]?"
-)
+def _is_produced(case: RefusalCase, description: Described | None) -> bool:
+    """Whether a request accepts what its operation is described to produce."""
+    accept = case.request.headers.get("accept", "*/*")
+    return any(accepts(accept, media) for media in _produced(case, description))
+
+
+def _produced(case: RefusalCase, description: Described | None) -> Sequence[str]:
+    operation = case.match.operation
+    return description.produced(operation) if description is not None and operation else ()
+
+
+_OF_ELEMENTS: Final = frozenset({400, 422})
+_NAME: Final = re.compile(r"[A-Za-z_][\w-]*")
+_LONGEST: Final = 120
+_MOST_NAMES: Final = 16
+"""Names in a text that elements are looked for by."""
+_ELEMENTS_A_STEP: Final = 4
+
+
+def repair_element(case: RefusalCase, error: Violation) -> Repair | None:
+    """Return the question for an XML body with the element that an error names; None where it names none, or two."""
+    request = case.request
+    if case.exchange.status not in _OF_ELEMENTS or request.protocol is not Protocol.HTTP or error.pointer:
+        return None
+    if not isinstance(request.body, str) or not is_xml(_media(request)):
+        return None
+    elements = read_elements(request.body)
+    element = _named(error, elements) if isinstance(elements, list) else None
+    if element is None:
+        return None
+    place = "/".join(element.path)
+    message = f"Correct the element {place[:_LONGEST]}, at line {element.line} of the XML body."
+    question = ask(SchemaViolation("/body", "element", {}, request.body), request, message, schema={"type": "string"})
+    return Repair(tuple(question.suggestions), question.type, "The server does not take an element.", "VALUE_REFUSED")
+
+
+def _named(error: Violation, elements: Sequence[Element]) -> Element | None:
+    """Return the only element that an error names: by its place, in its text, by a value that the text has."""
+    said = wordings(error.message).said
+    told = [one for each in said for slot in ("field", "value", "thing") for one in each.slots.get(slot, ())]
+    names = [*dict.fromkeys(told)][:_MOST_NAMES]
+    spend(len(elements) // _ELEMENTS_A_STEP)
+    for fitting in (
+        _fitting(error.param, elements),
+        [one for name in names for one in _fitting(name, elements)],
+        [one for one in elements if one.text in names],
+    ):
+        if fitting:
+            return fitting[0] if len(set(fitting)) == 1 else None
+    return None
+
+
+def _fitting(name: str, elements: Sequence[Element]) -> list[Element]:
+    """Return the elements whose path ends in a name's parts, in any spelling of upper and lower case."""
+    tail = tuple(part.lower() for part in _NAME.findall(name.rpartition(":")[2])) if " " not in name else ()
+    spend(len(elements) // _ELEMENTS_A_STEP)
+    return [one for one in elements if tail and tuple(part.lower() for part in one.path[-len(tail) :]) == tail]
+
+
+def _media(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()

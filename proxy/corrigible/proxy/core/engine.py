@@ -28,8 +28,7 @@ from corrigible.rules.wordings import reading_with
 from corrigible.schema.document import pointer_problem
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .alternative import has_mappings, has_substitute, with_alternative
-from .alternative_search import may_be_about_the_operation
+from .alternative import has_mappings, has_substitute, may_be_about_the_operation, with_alternative
 from .api_profile import (
     ApiProfile,
     Explanation,
@@ -51,8 +50,7 @@ from .merge import merge_suggestions
 from .mounted import mounted
 from .relay_seal import Relay
 from .relayed_feedback import relayed_feedback
-from .request_at_fault import ABOUT_THE_REQUEST, SERVER_FAULT
-from .told_fault import told_fault
+from .request_at_fault import ABOUT_THE_REQUEST, SERVER_FAULT, told_fault
 from .translation import Translation
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]

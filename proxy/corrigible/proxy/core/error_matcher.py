@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.base import Described, Undescribed
+from corrigible.adapters.base import Undescribed
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate, why_not
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.pointer import segments
 from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.schema_repair.body import ACCEPT, repair_accept, repair_body
 from corrigible.rules.schema_repair.first_violation import first_violation
@@ -29,25 +29,21 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ANSWER, Repair, ask, is_secret, result_of, stated_by_answer
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
-from corrigible.schema.exchange import Json, Protocol, Request
+from corrigible.schema.exchange import Json, Protocol
 
-from .answer_form import violation_of_accept
-from .answers import answered, asked_as_a_whole, or_left_out, settled_by_somebody
+from .answers import answered, or_left_out, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
-from .body_form import violation_of_form
-from .forbidden_value import forbidden_value, refused_as_it_is
+from .body_form import repair_element, violation_of_accept, violation_of_form
 from .likely_place import asked_places, may_be_asked, violation_at
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
 from .rule_scope import scope_of, told_apart
 from .several_members import repair_several
 from .state import NO_READS, ReadsState, suggest_by_state
-from .stated_limits import with_stated_limits
-from .told_together import answering_element, moved_from, rank, with_members_told
+from .told_together import answering_element, moved_from, with_members_told
 from .verify import drop_invalid
 from .vetoes import confirmed, gated
 from .violation_finder import ViolationFinder
-from .xml_element import repair_element
 
 Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
@@ -56,7 +52,6 @@ _DESCRIPTION = "the description"
 _RESERVE = 2000
 """Steps that are left for what comes after."""
 _FORBIDDEN = 403
-_NOT_FOUND = 404
 _SERVER_FAULT = 500
 _LEAST_PARTICULAR = -15
 """Priority of general rules that each are about one status or one form of error."""
@@ -84,8 +79,9 @@ def suggest(
     matcher = ErrorMatcher(case, explanation)
     matched: list[MatchedError] = []
     settled: set[int] = set()
-    for number in matcher.in_order(limits.suggestions):
-        error = case.errors[number]
+    # What is unknown may be what is missed beside it, under another name.
+    listed = enumerate(case.errors[: limits.suggestions])
+    for number, error in sorted(listed, key=lambda one: one[1].constraint in OF_UNKNOWN):
         if number in settled:
             continue
         try:
@@ -158,29 +154,6 @@ class ErrorMatcher:
             self._scope = scope_of(self._case, self._description)
         return self._scope
 
-    def in_order(self, most: int) -> list[int]:
-        """Return the first errors, those last that miss what the description does not require.
-
-        A server that could not read one value may well miss another one that comes from it.
-        """
-        case, description = self._case, self._description
-        numbers = list(range(len(case.errors[:most])))
-        if len(numbers) < 2 or description is None or not case.match.operation:
-            return numbers
-        ranks = [
-            rank(one, case.errors, may_follow=self._misses_optional(one, description)) for one in case.errors[:most]
-        ]
-        return sorted(numbers, key=ranks.__getitem__)
-
-    def _misses_optional(self, error: Violation, description: Described) -> bool:
-        request, operation = self._case.request, self._case.match.operation
-        if error.constraint != "required" or not error.pointer.startswith("/body/"):
-            return False
-        if request.protocol is not Protocol.HTTP or value_at(request, error.pointer) is not MISSING:
-            return False
-        around = description.declared_place(request, operation, error.pointer).parent_schema or {}
-        return bool(around) and segments(error.pointer)[-1] not in around.get("required", ())
-
     def results(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
         """Return the results for one error, several where it names no place.
 
@@ -214,8 +187,6 @@ class ErrorMatcher:
             if result is None:
                 result = self._at_likeliest(number)
             if result is None:
-                result = self._as_a_whole(number)
-            if result is None:
                 return self._of_opaque_fault(number)
         return [result] if result is not None else []
 
@@ -238,23 +209,12 @@ class ErrorMatcher:
         return is_http and case.exchange.status == _FORBIDDEN
 
     def _of_forbidden(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
-        """Return what is told of a 403: a person has to decide, unless the answer proves that a value is at fault."""
-        case, error = self._case, self._case.errors[number]
-        place = forbidden_value(case.request, case.errors, case.text, case.exchange.headers, self._is_refused)
-        if place:
-            return [result_of(refused_as_it_is(case.request, place), _DESCRIPTION)]
+        """Return what is told of a 403: a person has to decide, whatever value the text names."""
         if (told := self._about_state(number)) is not None:
             return [told]
-        result = yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=""))
+        error = self._case.errors[number]._replace(pointer="")
+        result = yield from self._by_rule(number, last_resort=True, error=error)
         return [] if result is None else [result]
-
-    def _is_refused(self, place: str) -> bool:
-        """Whether the description refuses what a place has, or lets nobody write there."""
-        case, described = self._case, self._description
-        if described is None:
-            return False
-        declared = described.declared_place(case.request, case.match.operation, place).schema
-        return declared.get("readOnly") is True or bool(self._violations_at(place))
 
     def _by_rule(
         self, number: int, *, last_resort: bool, error: Violation | None = None, least: int | None = None
@@ -285,7 +245,7 @@ class ErrorMatcher:
                 explanation.lines.append(f"{rule.id}: {verdict}{': ' if notes else ''}{'; '.join(notes)}")
                 explanation.branches |= {(rule.id, one) for one in (result.branches if result is not None else ())}
             if result is not None:
-                return with_stated_limits(result, error)
+                return _with_stated_limits(result, error)
         return None
 
     def _by_description(self, number: int) -> list[RuleResult]:
@@ -394,13 +354,6 @@ class ErrorMatcher:
             self._explanation.lines.append(f"the error is about no value of the request: {told.code}")
         return result_of(told, "the error")._replace(also_resolves=frozenset(range(len(self._case.errors))))
 
-    def _as_a_whole(self, number: int) -> RuleResult | None:
-        """Ask for another path where nothing else was sent, nothing is wrong with it, and the error says no more."""
-        if self._description is None or self._settled or self._violations_at():
-            return None
-        asked = asked_as_a_whole(self._case, self._case.errors[number], self._description)
-        return None if asked is None else result_of(asked, _DESCRIPTION)
-
     def _at_likeliest(self, number: int) -> RuleResult | None:
         """Ask at the places that an error is likely about, where nothing else is known."""
         case, error = self._case, self._case.errors[number]
@@ -484,9 +437,6 @@ class ErrorMatcher:
         if not is_described:
             repaired = stated_by_answer(repaired)
         valid = self._valid(result_of(repaired, source), is_stated=is_stated)
-        if valid is None and violation.keyword == "method":
-            asked = _method_asked(violation, repaired, self._case.request)
-            valid = None if asked is None else result_of(asked, source)
         return None if valid is None else self._with_new_key(valid)
 
     def _with_new_key(self, result: RuleResult) -> RuleResult:
@@ -532,22 +482,39 @@ def _ends_with(path: str, value: str) -> bool:
     return has_segment(path, value) and value in (last, last.rpartition(".")[0])
 
 
-def _method_asked(violation: SchemaViolation, repaired: Repair, request: Request) -> Repair | None:
-    """Return the question for the method, where the operations of the path's own methods take something else."""
-    edits = [op for one in repaired.suggestions for op in one.get("patch", ()) if op["op"] == "replace"]
-    methods = [op["value"] for op in edits if op["path"] == "/method"]
-    if not methods:
-        return None
-    message = "Use a method that the path has, if it is what was meant, and send what its operation takes."
-    (question,) = ask(violation, request, message, schema={"enum": methods}).suggestions
-    question["placeholders"][0]["ask"] = "agent"
-    return repaired._replace(suggestions=(question,), type="recovery_guidance")
-
-
 def _with_confidence(result: RuleResult, value: float) -> RuleResult:
     """Say how often suggestions at such places were right on recorded servers."""
     confidence: dict[str, Json] = {"basis": "corpus", "value": round(value, 2)}
     return result.with_suggestions([{**one, "confidence": confidence} for one in result.suggestions])
+
+
+_LIMITS: Final = frozenset(
+    {
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("minLength", "maxLength", "minItems", "maxItems"),
+    }
+)
+"""Keywords whose values are numbers: no text of an answer gets into a question of a rule."""
+_CLOSED: Final = ("enum", "const", "not")
+"""A schema with one of these says more than a limit does."""
+
+
+def _with_stated_limits(result: RuleResult, error: Violation) -> RuleResult:
+    """Return the result with the stated limits in what is asked for at the error's own place."""
+    limits = {name: value for name, value in error.stated.items() if name in _LIMITS}
+    if not limits or not error.pointer:
+        return result
+
+    def limited(one: dict[str, Any]) -> dict[str, Any]:
+        is_open = one["pointer"] == error.pointer and not any(name in one["schema"] for name in _CLOSED)
+        return {**one, "schema": {**one["schema"], **limits}} if is_open else one
+
+    return result.with_suggestions(
+        [
+            {**one, "placeholders": [*map(limited, one["placeholders"])]} if "placeholders" in one else one
+            for one in result.suggestions
+        ]
+    )
 
 
 def _edits_file(suggestion: Mapping[str, Any], files: frozenset[str]) -> bool:

@@ -40,8 +40,8 @@ from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.word import EvidenceKind
 
-from .about_what import may_be_about_names, plain_words, says_little
 from .api_profile import RefusalCase
+from .nothing_said import may_be_about_names, plain_words, says_little
 from .request_at_fault import OF_UNKNOWN
 
 

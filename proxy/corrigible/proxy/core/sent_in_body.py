@@ -1,22 +1,25 @@
-"""What was sent in another part or by another method than the description has it, or as another type of body.
+"""What was sent in another part or by another method than the description has it.
 
-Knows: requests, what is declared, what a sentence says of all of the body. Does not know: rules, repairs.
+| what was sent under a method that the path lacks             | is                                          |
+|--------------------------------------------------------------|---------------------------------------------|
+| nothing, and the only write takes something                  | asked about: it may have been meant to read |
+| members that the query of the only read takes                | a read                                      |
+| members that the body of one method lacks, and another's has | the other method                            |
+
+Knows: requests, what is declared. Does not know: rules, repairs.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.operation import ANY
 from corrigible.rules.safety.nearness import is_same, last_word
-from corrigible.rules.schema_repair.json_schema import kind_of, types
-from corrigible.rules.schema_repair.levels import NOT_OF_BODY
-from corrigible.rules.schema_repair.route import TOLD
+from corrigible.rules.schema_repair.json_schema import choices
+from corrigible.rules.schema_repair.levels import IN_QUERY, NOT_OF_BODY
+from corrigible.rules.schema_repair.route import BARE, UNNAMED
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
 _WRITES = ("POST", "PUT", "PATCH")
@@ -38,7 +41,7 @@ def noted(violation: SchemaViolation, request: Request, operation: str, descript
     return violation._replace(schema={**violation.schema, NOT_OF_BODY: []}) if is_all else violation
 
 
-def is_read_by_query(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
+def _is_read_by_query(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
     """Whether GET is the only method of a path, and takes all members of the body in its query."""
     body = request.body
     match = description.operations.find("GET", request.path) if offered == ("GET",) else None
@@ -48,7 +51,7 @@ def is_read_by_query(request: Request, offered: tuple[Json, ...], description: D
     return all(("query", str(name)) in known for name in body)
 
 
-def is_nothing_sent(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
+def _is_nothing_sent(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
     """Whether a write has neither body nor query, where the only method that changes something takes some.
 
     It may have been meant to read: what is to be changed is not said.
@@ -60,7 +63,7 @@ def is_nothing_sent(request: Request, offered: tuple[Json, ...], description: De
     return match is not None and any(path[0] in ("body", "query") for path in description.vocabulary(match[0]).places)
 
 
-def is_thing_left_out(request: Request, description: Described) -> bool:
+def _is_thing_left_out(request: Request, description: Described) -> bool:
     """Whether the path with one name more has the method that this one lacks, and the body does not say that name.
 
     `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten. An identifier in the body
@@ -82,40 +85,24 @@ def is_thing_left_out(request: Request, description: Described) -> bool:
     return not any(is_same(str(name), names[0]) or (is_name and str(name) == "name") for name in request.body)
 
 
+def told_apart(wrong: SchemaViolation, request: Request, description: Described) -> SchemaViolation:
+    """Return a violation of the method without methods whose body lacks a sent member, if one has them all."""
+    body, offered = request.body, choices(wrong.schema)
+    if wrong.keyword != "method" or not isinstance(body, Mapping) or not body:
+        is_bare = wrong.keyword == "method" and _is_nothing_sent(request, offered, description)
+        return wrong._replace(schema={**wrong.schema, BARE: True}) if is_bare else wrong
+    if _is_read_by_query(request, offered, description):
+        return wrong._replace(schema={**wrong.schema, IN_QUERY: True})
+    if _is_thing_left_out(request, description):
+        wrong = wrong._replace(schema={**wrong.schema, UNNAMED: True})
+    sent = {("body", str(name)) for name in body}
+    matches = {one: description.operations.find(str(one), request.path) for one in offered}
+    takes = {one: sent <= {*description.vocabulary(match[0]).places} for one, match in matches.items() if match}
+    if not any(takes.values()):
+        return wrong
+    fitting: list[Json] = [one for one in offered if takes.get(one, True) or one not in _WRITES]
+    return wrong._replace(schema={**wrong.schema, "enum": fitting})
+
+
 _SOME_NAME = "some-name"
 _IDENTIFIERS = frozenset({"id", "uuid", "guid"})
-
-
-def told_method(message: str, request: Request, description: Described) -> SchemaViolation | None:
-    """Return the method that a sentence names in the place of the one that was sent, if the path has it."""
-    told = _INSTEAD.search(message)
-    if told is None or told[1] == request.method or request.method not in message:
-        return None
-    if description.operations.find(told[1], request.path) is None:
-        return None
-    return SchemaViolation("/method", "method", {"enum": [told[1]], TOLD: True}, request.method)
-
-
-_INSTEAD = re.compile(r"\b(?:[Uu]se|[Tt]ry|[Ss]end)(?: an?| the)? (GET|POST|PUT|PATCH|DELETE)\b")
-
-
-def told_body_type(error: Violation, violations: Sequence[SchemaViolation]) -> SchemaViolation | None:
-    """Return the violation of the whole body with the type that the server itself names, if it is the only one.
-
-    The server's word beats the description: some describe a body of any JSON as a text.
-    """
-    told = _JSON_KIND.search(error.message[:_READ])
-    kind = error.stated.get("type") if told is None else "object" if told["kind"].lower() == "object" else "array"
-    if error.pointer or kind not in ("object", "array") or [one.pointer for one in violations] != ["/body"]:
-        return None
-    (only,) = violations
-    if only.keyword != "type" or kind in (*types(only.schema), kind_of(only.value)):
-        return None
-    return only._replace(schema={"type": kind})
-
-
-_JSON_KIND: Final = re.compile(
-    r"(?i)\b(?:must|should|has to|needs to) be (?:an? )?(?:valid )?JSON (?P<kind>object|array|list)\b"
-)
-_READ: Final = 2000
-"""Letters of a message that are looked at."""

@@ -1,5 +1,7 @@
 """What all looks at the state of an API have in common: the refusal, the look-ups made, the suggestions as results.
 
+And what a value refers to: is that there, and what is there instead.
+
 Knows: one refusal, answers to look-ups. Does not know: what follows from them.
 """
 
@@ -16,11 +18,12 @@ from corrigible.adapters.openapi.related_reads import RelatedReads
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.lookup_headers import lookup_headers
-from corrigible.rules.pointer import escape
+from corrigible.rules.pointer import escape, segments, value_at
 from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, Repair, ask, result_of
+from corrigible.rules.schema_repair.suggestion import Proposal, Repair, ask, is_secret, result_of
 from corrigible.rules.violation import Violation
+from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from .api_profile import RefusalCase
@@ -34,12 +37,13 @@ _LAST: Final = re.compile(r"[:=] ?([^\s'\"`\[\]:]{1,200}?)[.!]?$")
 """The value at the end of a message that quotes nothing: `Queue not found: orders`."""
 MOST_OFFERED: Final = 8
 MOST_NEAR: Final = 5
+_MOST_COLLECTIONS: Final = 2
+_MOST_REFERENCES: Final = 3
+_MOST_VALUES: Final = 20
 _STATE: Final = "the state of the API"
-STALE: Final = ("The resource has another version by now.", "VERSION_STALE")
 ABSENT_HERE: Final = ("No resource of the API has this path.", "RESOURCE_ABSENT")
 ABSENT_THERE: Final = ("What the value refers to does not exist.", "REFERENCE_ABSENT")
 REFERRED_TO: Final = ("Other resources refer to this one.", "STILL_REFERRED_TO")
-NOT_ALLOWED: Final = ("The value is not allowed there.", "VALUE_NOT_ALLOWED")
 EXISTS_ALREADY: Final = ("One of this name exists already.", "ALREADY_EXISTS")
 TAKEN: Final = ("The value is taken already.", "ALREADY_EXISTS")
 _IDENTIFIER: Final = re.compile(r"(?=.{1,64}$)[^\s]+(?: [^\s]+){0,2}")
@@ -61,8 +65,6 @@ class StateReader:
         """What the message quotes. A path may be written with slashes around it."""
         self._headers = lookup_headers(case.request, case.pack.settings.lookup_headers)
         self._seen: list[LookupResult] = []
-        self._is_known = False
-        """Whether what the last member refers to was found."""
 
     def _answered(self, path: str) -> Generator[Lookup, LookupAnswer, Json]:
         """Return the JSON that a read gives; None where it gives none, or the path is not safe to ask."""
@@ -97,9 +99,9 @@ class StateReader:
         }
         return self._done(Proposal([suggestion], recovery="terminal"), why)
 
-    def _other_asked(self, place: str, sent: Json, message: str, *, keyword: str = "enum") -> Proposal:
+    def _other_asked(self, place: str, sent: Json, message: str) -> Proposal:
         """Return the question for another value than the one that was sent: it is another wish."""
-        violation = SchemaViolation(place, keyword, {}, sent)
+        violation = SchemaViolation(place, "enum", {}, sent)
         question = ask(violation, self._request, message, schema={"not": {"const": sent}})
         question.suggestions[0]["safety"]["changes_intent"] = True
         return question
@@ -110,13 +112,71 @@ class StateReader:
             suggestions = [{**one, "evidence": {"kind": "lookup", "lookups": lookups}} for one in suggestions]
         return result_of(Repair(tuple(suggestions), proposal.type, *why, proposal.recovery), _STATE, self._seen)
 
+    # --- what a value refers to
 
-def repeats(message: str, value: str, *, below: bool = False) -> bool:
-    """Whether a message has a value as a word of its own, or also as the last part of a dotted name."""
+    def _referred(self) -> Results:
+        """Ask for what a parameter or a member refers to, where what the path names is there: then that is not.
+
+        A listing shows that. Of a single reference without one that is asked, where the path is seen to be right.
+        """
+        values = [*values_in(self._request.query, "/query"), *values_in(self._request.body, "/body")][:_MOST_VALUES]
+        unknown = []
+        referring = [place for place, _ in values if self._collections(place)]
+        for place in referring[:_MOST_REFERENCES]:
+            listing = yield from self._listing_of(place)
+            if listing is None:
+                unknown.append(place)
+            elif (asked := self._reference_asked(place, listing)) is not None:
+                return asked
+        is_clear = len(unknown) == 1 and len(referring) <= _MOST_REFERENCES and bool(self._seen)
+        return self._reference_asked(unknown[0], None) if is_clear else None
+
+    def _reference(self, place: str) -> Results:
+        """Ask for another value of a member that refers to something that is known not to be there."""
+        value = value_at(self._request, place)
+        if not is_name(value) or is_secret(place, value) or not member_of(place):
+            return None
+        return self._reference_asked(place, (yield from self._listing_of(place)))
+
+    def _listing_of(self, place: str) -> Generator[Lookup, LookupAnswer, Listing | None]:
+        """Return the listing of what a member refers to."""
+        for collection in self._collections(place)[:_MOST_COLLECTIONS]:
+            listing = yield from self._listed(collection)
+            if listing is not None:
+                return listing
+        return None
+
+    def _collections(self, place: str) -> Sequence[str]:
+        return self._reads.collections(member_of(place), self._request.method, self._request.path)
+
+    def _reference_asked(self, place: str, listing: Listing | None) -> RuleResult | None:
+        """Ask for another value than one that a listing does not have; None where it has it."""
+        value, member = value_at(self._request, place), member_of(place)
+        schema: dict[str, Json] = {"not": {"const": value}}
+        if listing is not None:
+            text = scalar_text(value)
+            known = listing.identifiers(member)
+            if text in known:
+                return None
+            offered = near_first(shown(listing.near(text, member))[:MOST_NEAR], shown(known), listing)
+            is_typed = isinstance(value, int) or (place.startswith("/body/") and not self._request.form)
+            if not offered:
+                return None
+            schema = {"enum": [listing.written(one, member) if is_typed else one for one in offered]}
+        violation = SchemaViolation(place, "enum", {}, value)
+        return self._done(ask(violation, self._request, "Refer to one that exists.", schema=schema), ABSENT_THERE)
+
+
+def member_of(place: str) -> str:
+    """Return the name of the member that a place is, or is an element of."""
+    return next((part for part in reversed(segments(place)[1:]) if not part.isdecimal()), "")
+
+
+def repeats(message: str, value: str) -> bool:
+    """Whether a message has a value as a word of its own."""
     if not value or value not in message:
         return False
-    before = r"[\w/-]" if below else r"[\w./-]"
-    return re.search(rf"(?<!{before}){re.escape(value)}(?![\w/-]|\.\w)", message) is not None
+    return re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)", message) is not None
 
 
 def is_plain(path: str) -> bool:
@@ -137,15 +197,6 @@ def near_first(near: Sequence[str], every: Collection[str], listing: Listing) ->
 
 def is_name(value: Json) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
-
-
-def unwrapped(answer: Mapping[str, Json], member: str) -> Mapping[str, Json]:
-    """Return the resource of an answer: under its only member where the answer itself has no such member."""
-    if member not in answer and len(answer) == 1:
-        inner = next(iter(answer.values()))
-        if isinstance(inner, Mapping):
-            return inner
-    return answer
 
 
 def values_in(value: Json, place: str) -> Iterator[tuple[str, Json]]:

@@ -26,20 +26,7 @@ from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
-from .request_at_fault import OF_UNKNOWN
 from .state_reader import repeats, values_in
-
-
-def rank(error: Violation, errors: Sequence[Violation], *, may_follow: bool) -> int:
-    """Return when an error is looked at: one that may follow from another last.
-
-    Where a member is missed beside an unknown one, that may be it: the missing one is looked at before.
-    """
-    parent = _parent(error)
-    beside = {one.constraint for one in errors if one.pointer and _parent(one) == parent}
-    if error.pointer and "required" in beside and not beside.isdisjoint(OF_UNKNOWN):
-        return int(error.constraint in OF_UNKNOWN)
-    return 2 if may_follow else 0
 
 
 def with_members_told(violation: SchemaViolation, errors: Sequence[Violation], request: Request) -> SchemaViolation:

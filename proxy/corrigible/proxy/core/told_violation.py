@@ -1,7 +1,5 @@
 """What a refusal tells of one place of a request, as a violation: the server's word beats the description's.
 
-These are the readings of texts that the reader of wordings replaces. `rules/schema_repair` reads no text.
-
 Knows: complaints with their places, what the description declares there. Does not know: how an answer is read.
 """
 
@@ -30,12 +28,14 @@ from corrigible.rules.schema_repair.json_schema import (
     types,
 )
 from corrigible.rules.schema_repair.names import INSTEAD, near_names
-from corrigible.rules.schema_repair.repair import BARRED, SENT_TWICE
+from corrigible.rules.schema_repair.repair import BARRED
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation, place_of
 from corrigible.rules.schema_repair.values import ONLY_ASKED, ONLY_TOLD, SPELLING
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
+
+from .state_reader import repeats
 
 _UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
 _NAMES: Final = ("propertyNames", "enum")
@@ -43,13 +43,9 @@ _NAMES: Final = ("propertyNames", "enum")
 
 _READ_OF_A_RULE: Final = 300
 _NOT_THERE: Final = ("undefined", "undefined.")
-_CONDITION: Final = re.compile(
-    r"(?i)\s*(?:if|when|whenever|unless|while|as long as) (?:the )?[\w.'\"`-]{1,80}(?: [\w'-]+){0,3}?"
-    r" (?:is|are|was|were) (?:not )?"
-    r"(?:set|specified|given|provided|sent|used|enabled|present|true|false)\b"
-)
+_OF_AN_INDEX: Final = frozenset({"index", "ordinal"})
+_CONDITION: Final = frozenset({"if", "when", "whenever", "unless", "while"})
 """How a sentence begins whose limit another member brings: `If checkpoint is specified then ntrees must ...`."""
-_OF_AN_INDEX: Final = re.compile(r"(?i)\b(?:index|ordinal)\b")
 _OF_TIME: Final = frozenset({"date", "date-time", "time"})
 _OF_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
@@ -60,7 +56,7 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if where not in (["body"], ["query"], ["headers"]):
         return None
     value = value_at(request, error.pointer)
-    error = error.at(error.pointer, error.constraint, _of_truth(_plain(error.stated, declared.schema), declared.schema))
+    error = error.at(error.pointer, error.constraint, _plain(error.stated, declared.schema))
     if error.constraint == "required":
         return _required(error, value, declared)
     if (element := _of_element(error, value, declared.schema)) is not None:
@@ -109,22 +105,22 @@ def _of_element(error: Violation, value: Json, declared: Schema) -> tuple[Violat
 def _replaced(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
     """Return the violation of a member, or of a value, for which a text names another one."""
     message, name = error.message[:_READ_OF_A_RULE], segments(error.pointer)[-1]
-    told = (one for said in read(message).of(Kind.UNKNOWN) for one in said.slots.get("instead", ()))
-    named = next(told, "")
+    said = (one for one in read(message).of(Kind.UNKNOWN) if not one.row.endswith(_GUESSED))
+    named = next((one for each in said for one in each.slots.get("instead", ())), "")
     is_name = named.replace(".", "_").replace("-", "_").isidentifier() and len(named) > 1
     if not is_name or named in (name, value) or letters(named) in _NO_NAMES:
         return None
-    said = set(re.findall(r"[\w.-]*\w", message))
-    if isinstance(value, str) and value and {*re.findall(r"[\w.-]*\w", value)} <= said and value != name:
+    if isinstance(value, str) and value != name and repeats(message, value):
         schema = {**declared.schema, "const": named, ONLY_TOLD: True}
         is_taken = first_violation(named, declared.schema) is None
         return SchemaViolation(error.pointer, "const", schema, value) if is_taken else None
-    if name not in said:
+    if not repeats(message, name):
         return None
     around = {"type": "object", **(declared.parent_schema or {}), INSTEAD: named}
     return SchemaViolation(error.pointer, "additionalProperties", around, value, declared.siblings)
 
 
+_GUESSED: Final = ".did-you-mean"
 _NO_NAMES: Final = word_set(
     "it this that these those them one a an the another other different valid something null none"
 )
@@ -173,9 +169,8 @@ def _is_only_asked(error: Violation, declared: Schema, *, reads: bool) -> bool:
     if _OF_NUMBERS.isdisjoint(error.stated):
         return False
     is_bare = not reads and len(segments(error.pointer)[-1]) == 1 and _OF_NUMBERS.isdisjoint(declared)
-    if _OF_AN_INDEX.search(error.message[:_READ_OF_A_RULE]) is not None:
-        return True
-    return is_bare or _CONDITION.match(error.message[:_READ_OF_A_RULE]) is not None
+    told = words(error.message[:_READ_OF_A_RULE])
+    return is_bare or not _OF_AN_INDEX.isdisjoint(told) or not _CONDITION.isdisjoint(told[:1])
 
 
 def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
@@ -200,13 +195,6 @@ def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
     if "const" in out and not _is_plain(out["const"], _WORD):
         del out["const"]
     return out
-
-
-def _of_truth(stated: dict[str, Json], declared: Schema) -> dict[str, Json]:
-    """Return the type of truth values where a server lists their texts, and the description has that type."""
-    listed = stated.get("enum")
-    is_listed = isinstance(listed, list) and sorted(map(str, listed)) == ["false", "true"]
-    return {"type": "boolean"} if is_listed and types(declared) == ("boolean",) else stated
 
 
 def _is_plain(value: Json, words: re.Pattern[str]) -> bool:
@@ -315,15 +303,10 @@ def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:
 
 _READ_OF_A_VALUE: Final = 1000
 """Letters of a message that are looked at."""
-_REFUSED: Final = re.compile(
-    r"(?i)\b(?:unknown|unsupported|unrecogni[sz]ed|invalid|illegal|bad|no such|must be (?:one|any) of|should be one of"
-    r"|(?:is|was|are) not (?:an? )?(?:\w{1,20} )?(?:supported|valid|known|recogni[sz]ed|allowed|permitted)"
-    r"|not (?:supported|valid|known|recogni[sz]ed))\b"
-)
-"""Words of complaints about a value that the server does not know."""
-_ABOUT_OTHERS: Final = re.compile(
-    r"(?i)\b(?:too|length|long|short|large|small|exceed\w*|already|exists|taken|expired|denied|permission"
-    r"|allowed (?:to|for)|characters?|signature|checksum|credentials?|state)\b"
+_REFUSED: Final = {Kind.UNKNOWN, Kind.VALUE, Kind.ABSENT}
+_ABOUT_OTHERS: Final = word_set(
+    "too length long short large small already expired denied permission character characters signature checksum"
+    " credential credentials state"
 )
 """Words of complaints about something else than how a value is written."""
 _OWN: Final = word_set(
@@ -340,7 +323,8 @@ def told_spelling(error: Violation, request: Request, schema: Schema) -> SchemaV
         return None
     if error.constraint not in ("", "enum") or error.stated or choices(schema):
         return None
-    if _REFUSED.search(message) is None or _ABOUT_OTHERS.search(message) is not None:
+    kinds = {one.kind for one in read(message).said}
+    if not kinds or kinds - _REFUSED or not _ABOUT_OTHERS.isdisjoint(words(message)):
         return None
     name = next((one for one in reversed(place) if not one.isdecimal()), "")
     if is_decisive(name, request) or not _OWN.isdisjoint(words(name)[-1:]):
@@ -374,84 +358,35 @@ def _a_slip_away(value: str, told: Sequence[Json]) -> set[str]:
     return {near[0]}
 
 
-_OFTEN: Final = re.compile(
-    r"(?i)\b(?:(?:multiple|several|many|two) (?:times|values)|more than (?:once|one(?: value)?)|twice|repeat(?:ed|s)?"
-    r"|duplicate[sd]?|only (?:be )?(?:\w+ )?once|single value|single-valued|already (?:set|given|specified))\b"
-)
-_MOST_COPIES: Final = 8
-
-
-def sent_twice(error: Violation, request: Request, schema: Schema) -> SchemaViolation | None:
-    """Return the violation of a parameter that an error names and says is there more than once."""
-    place, values = segments(error.pointer), value_at(request, error.pointer)
-    if len(place) != 2 or (place[0] != "query" and not (place[0] == "body" and request.form)):
-        return None
-    if not isinstance(values, list) or not 1 < len(values) <= _MOST_COPIES or "array" in types(schema):
-        return None
-    if not all(isinstance(one, str) for one in values) or _OFTEN.search(error.message[:_READ_OF_A_VALUE]) is None:
-        return None
-    return SchemaViolation(error.pointer, SENT_TWICE, schema, values)
-
-
-# Texts that hold JSON
-
-
-_READ_OF_JSON: Final = 2000
-_ABOUT_JSON: Final = re.compile(
-    r"(?i)\bjson|\bpars(?:e|ed|er|ing)\b|\bsyntax|\bmalformed\b|\bde(?:code|coding|serializ\w+)\b"
-    r"|\bunexpected (?:token|character|end)|\bproperty name\b|\bunterminated\b"
-)
+_NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
+_OF_JSON: Final = frozenset({"json", "parse", "parsing", "parsed", "syntax", "token", "decode"})
+_MOST_TEXTS: Final = 100
 
 
 def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
-    """Return the parameter of a query that begins like JSON and is none, where an error about it speaks of JSON.
+    """Return the only text of a request that begins like JSON and is none, where an error says that it was not read.
 
-    A parameter may have a notation of its own that begins like JSON: without a word about JSON it is left alone. A
-    field of a form is one, too, if the error names it: any text of a form may begin so.
+    A parameter may have a notation of its own that begins like JSON. Of a form the error has to name the field. A text
+    of a call may be none in any way.
     """
-    if not _ABOUT_JSON.search(error.message[:_READ_OF_JSON]):
+    if not read(error.message).of(Kind.MALFORMED) and _OF_JSON.isdisjoint(words(error.message[:_READ_OF_A_VALUE])):
         return None
-    fields = request.body if request.form and isinstance(request.body, Mapping) else {}
-    places = {f"/query/{escape(name)}": text for name, text in request.query.items()}
-    places |= {place: text for name, text in fields.items() if (place := f"/body/{escape(name)}") == error.pointer}
+    is_call = request.protocol is Protocol.GRPC
+    if is_call:
+        texts = _texts(request.body)
+        places = {place: text for place, text in texts if _NAMING.isdisjoint(words(segments(place)[-1]))}
+    else:
+        fields = request.body if request.form and isinstance(request.body, Mapping) else {}
+        places = {f"/query/{escape(name)}": text for name, text in request.query.items()}
+        places |= {place: text for name, text in fields.items() if (place := f"/body/{escape(name)}") == error.pointer}
     broken = [
         (place, text)
         for place, text in places.items()
-        if isinstance(text, str) and text.lstrip()[:1] in ("{", "[") and fault(text) is not None
+        if isinstance(text, str) and (is_call or text.lstrip()[:1] in ("{", "[")) and fault(text) is not None
     ]
     if len(broken) != 1 or error.pointer not in ("", broken[0][0]):
         return None
     return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
-
-
-def broken_member(error: Violation, request: Request) -> SchemaViolation | None:
-    """Return the only text of a gRPC message that is no JSON, where an error says what decoders of JSON say."""
-    told = _DECODER.search(error.message[:_READ_OF_JSON])
-    if request.protocol is not Protocol.GRPC or told is None:
-        return None
-    broken = [(place, text, where) for place, text in _texts(request.body) if (where := fault(text)) is not None]
-    if told["line"] is not None:
-        at = int(told["line"]), int(told["column"])
-        broken = [one for one in broken if (one[2].line, one[2].column) == at] or broken
-    broken = [one for one in broken if _NAMING.isdisjoint(words(one[0].rpartition("/")[2]))]
-    if len(broken) != 1:
-        return None
-    return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
-
-
-_DECODER: Final = re.compile(
-    r"(?:Expecting (?:value|property name[^:\n]{0,40}|'[,:]' delimiter)|Extra data|Unterminated string starting at"
-    r"|Invalid control character at|Invalid \\[^:\n]{0,20}|Illegal trailing comma[^:\n]{0,30})"
-    r": line (?P<line>\d{1,6}) column (?P<column>\d{1,6})"
-    r"|\binvalid character .{1,8} (?:looking for|after|in)\b|\bunexpected end of JSON\b|\bUnexpected token\b.{1,40}JSON"
-    r"|\bnot valid JSON\b|\bUnrecognized token\b|\bUnexpected character \("
-    r"|\bwas expecting (?:double-quote|comma|a valid)\b"
-    r"|\b(?:expected [^\n]{1,30}|trailing (?:comma|characters)|key must be a string|EOF while parsing an? \w{1,10})"
-    r" at line \d{1,6} column \d{1,6}"
-)
-"""Of Python, Go, JavaScript, Jackson and serde."""
-_NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
-_MOST_TEXTS: Final = 100
 
 
 def _texts(body: Json) -> list[tuple[str, str]]:

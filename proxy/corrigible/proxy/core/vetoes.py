@@ -34,9 +34,9 @@ from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Protocol
 
-from .about_what import ABOUT_ABSENCE, UNKNOWN_MEMBER, may_be_about_names, says_little
 from .api_profile import RefusalCase
 from .evidence import MOST_TEXTS, Change, Edit, Evidence, Refused, is_choice, is_scalar, is_within
+from .nothing_said import may_be_about_names, misses_something, refuses_a_member, says_little
 from .request_at_fault import OF_UNKNOWN
 
 
@@ -130,7 +130,7 @@ def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
     Or writes the name as no description does, where the spelling is all that an edit changes.
     """
     name, meant, text = segments(change.source)[-1], segments(change.place)[-1], edit.refused.text
-    if edit.error.constraint in OF_UNKNOWN or UNKNOWN_MEMBER.search(text) is not None:
+    if edit.error.constraint in OF_UNKNOWN or refuses_a_member(text):
         return False
     spelled = " ".join(words(name))
     is_longer = " " in spelled and letters(meant) in letters(name) and not is_same(name, meant)
@@ -303,7 +303,7 @@ def _is_filled_in(edit: Edit) -> bool:
     if is_told or not any(one.place.startswith(("/body/", "/query/")) for one in added):
         return False
     message = edit.error.message
-    is_said = bool(read(message).of(Kind.MISSING)) or ABOUT_ABSENCE.search(message) is not None
+    is_said = bool(read(message).of(Kind.MISSING)) or misses_something(message)
     is_named = any(tokens_of(message).mention(segments(one.place)[-1]) is not None for one in added)
     return not is_said and bool(message.strip()) and (is_named or not says_little(message))
 
