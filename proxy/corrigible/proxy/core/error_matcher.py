@@ -363,11 +363,13 @@ class ErrorMatcher:
         violations = [violation_at(case, one, self._description) for one in asked]
         if not violations:
             return None
-        first = violations[0]
-        if len(violations) == 1:
+        first, is_one = violations[0], len(violations) == 1
+        # What a fault of the server is about is a guess, which leads to no edit.
+        if is_one and (case.exchange.status < _SERVER_FAULT or case.request.protocol is not Protocol.HTTP):
             repaired = repair(first, case.request, f"{number + 1}.n")
         else:
             message = "The server does not say which of these it refuses. It is likely one of them."
+            message = "The server does not say what it refuses. It is likely this value." if is_one else message
             question = ask(
                 first, case.request, message, places=[(one.pointer, trim_schema(one.schema)) for one in violations]
             )
