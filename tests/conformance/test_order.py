@@ -335,7 +335,7 @@ def test_checks_open_nothing_that_does_not_end_with_them() -> None:
         ("time", "sleep"),
         ("grpc", "insecure_channel"),
     }
-    homes = {"raw_connection.py", "background.py", "process.py", "stdio_program.py", "grpc.py"}
+    homes = {"http1.py", "background.py", "process.py", "stdio_program.py", "grpc.py"}
     used = {
         (path.name, node.value.id, node.attr)
         for folder in ("checks", "validators", "transport", "audit")

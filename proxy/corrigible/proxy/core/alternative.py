@@ -111,7 +111,7 @@ def reason_for_another(case: RefusalCase, results: Sequence[RuleResult], *, name
         and (is_bare or _is_undescribed(case) or any(map(says_no_route, _texts(case))))
     ):
         return Reason.UNKNOWN
-    if not is_rpc and status == _NOT_FOUND and not results and case.request.method == "GET":
+    if not is_rpc and status == _NOT_FOUND and case.request.method == "GET" and all(map(_only_asks_for_path, results)):
         return Reason.ABSENT
     if status == _GONE and (is_bare or _is_undescribed(case) or _is_about_the_api(case)):
         return Reason.GONE
@@ -554,6 +554,12 @@ def with_alternative(
     if other.reason is Reason.FORBIDDEN or _is_better(other, tried, results, case):
         return [tried]
     return results
+
+
+def _only_asks_for_path(result: RuleResult) -> bool:
+    """Whether a result knows no more than that the path leads to nothing."""
+    asked = [placeholder["pointer"] for one in result.suggestions for placeholder in one.get("placeholders") or ()]
+    return bool(asked) and {*asked} == {"/path"} and not any(one.get("patch") for one in result.suggestions)
 
 
 def _is_better(other: Alternative, tried: RuleResult, results: Sequence[RuleResult], case: RefusalCase) -> bool:
