@@ -111,7 +111,7 @@ CRATE = {"id": "c-1", "label": "green"}
             "OpenDepot",
             {"depotName": "n", "street": {"city": "c"}},
             "the street exceeds the limit",
-            ["/body/street", "/body/street/city", "/body/depotName"],
+            ["/body/street/city", "/body/street", "/body/depotName"],
         ),
     ],
 )

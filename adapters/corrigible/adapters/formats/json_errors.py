@@ -199,7 +199,7 @@ def _below_member(name: str, value: Json, at: _At, around: Place, walk: _Walk) -
 
 def _with_lists(violation: Violation, told: Members, own: Place, at: _At, walk: _Walk) -> Iterator[Violation]:
     """Yield an error at its place, or at each of the places that are listed beside its text."""
-    if (listed := _listed_places(told, own)) is not None:
+    if (listed := _listed_places(told, own, walk.request)) is not None:
         yield from (_placed(violation, at._replace(place=place), walk) for place in listed)
         return
     if not own.parts and (missed := _listed_missing(told, violation, walk.request)):
@@ -228,14 +228,20 @@ def _part_told(told: Members, walk: _Walk) -> str:
     return part_of(part["part"]) if part is not None else ""
 
 
-def _listed_places(told: Members, own: Place) -> list[Place] | None:
-    """Return the places that an error lists beside its text: `{"message": "Missing fields", "fields": ["a", "b"]}`."""
+def _listed_places(told: Members, own: Place, request: Request) -> list[Place] | None:
+    """Return the places that an error lists beside its text: `{"message": "Missing fields", "fields": ["a", "b"]}`.
+
+    Or as objects: `{"msg": "Unknown field(s)", "fields": [{"path": "a", "location": "body"}]}`.
+    """
     for name in shapes.LISTED_PLACES:
         value = told.get(name)
         if not isinstance(value, list) or not 0 < len(value) <= _MOST:
             continue
         if all(map(is_name, value)):
             return [Place((*own.parts, *told_steps(str(one))), own.where, str(one)) for one in value]
+        listed = [told_place(folded(one), request, has_text=True) for one in value if isinstance(one, dict)]
+        if len(listed) == len(value) and all(one.parts for one in listed):
+            return listed
     return None
 
 

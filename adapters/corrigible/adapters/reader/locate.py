@@ -125,6 +125,8 @@ class Locator:
             return True
         if part == "headers":
             return error.constraint == "required"
+        if request.protocol is Protocol.GRPC and len(names) > 1:
+            return True  # a field that has its default is not in a message
         is_said = error.constraint == "required" or bool(read(error.message).of(Kind.MISSING))
         is_elsewhere = any(one.name == names[-1] for one in self._places if one.part != part)
         return part == "body" and is_said and (len(names) > 1 or not (self._declares_members or is_elsewhere))

@@ -62,16 +62,18 @@ def candidate_places(request: Request, vocabulary: Vocabulary, variables: Mappin
 def with_told(places: Sequence[Place], pointers: Iterable[str], request: Request) -> Sequence[Place]:
     """Return places with those that an answer tells and that nothing declares, where what holds them was sent.
 
-    `Name` of a class of the server is the `name` that is declared.
+    `Name` of a class of the server is the `name` that is declared, or was sent.
     """
     known = {one.pointer for one in places}
     declared = {one.pointer.lower() for one in places if one.is_absent}
+    sent = {one.pointer.lower() for one in places if not one.is_absent and one.name[:1].islower()}
     added = []
     for pointer in pointers:
         part, *names = segments(pointer) or [""]
         if part not in ("body", "query", "headers") or not names or names[0] in request.files:
             continue
-        if pointer in known or pointer.lower() in declared:
+        is_of_class = names[-1][:1].isupper() and pointer.lower() in sent
+        if pointer in known or pointer.lower() in declared or is_of_class:
             continue
         around = value_at(request, to_pointer((part, *names[:-1])))
         if isinstance(around, Mapping) or (around is None and len(names) == 1):

@@ -48,6 +48,7 @@ NAMED: Final = "x-named"
 _IF_MEANT: Final = "Send the value that the description has there, if it is what is meant."
 _IF_AGREED: Final = "Send the only value that is allowed there, if whoever asks for this agrees."
 _ASK_MISSING: Final = "Give the value that is missing."
+_ASK_BODY: Final = "Give the body that is missing."
 _MOST_FORMS: Final = 3
 _LIMITING: Final = re.compile(
     r"(?i)(?:^|[_.\-\[]|(?-i:(?<=[a-z])(?=[A-Z])))(?:amount|sum|total|count|size|quantity|limit|max\w*|min\w*|percent\w*|price|only"
@@ -270,7 +271,7 @@ def missing(violation: SchemaViolation, request: Request, group: str) -> Proposa
         value = MISSING
     if moved is not None:
         return Proposal([moved])
-    question = ask(violation, request, _ASK_MISSING)
+    question = ask(violation, request, _ASK_BODY if violation.pointer == "/body" else _ASK_MISSING)
     if value is not MISSING:
         ops = _added(request, violation.pointer, value)
         return _filled_in(violation, request, ops, value, question) if ops else question
