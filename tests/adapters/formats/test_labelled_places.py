@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.adapters.formats.statement import surrounds
 from corrigible.adapters.operation import NOTHING
 from corrigible.rules.pointer import MISSING, value_at
 from corrigible.schema.exchange import Exchange, Request
@@ -42,22 +41,6 @@ def located(message: str, body: Any = BODY, query: dict[str, Any] | None = None)
 )
 def test_places_that_a_text_tells(message: str, place: str) -> None:
     assert located(message) == [place]
-
-
-@pytest.mark.parametrize(
-    ("before", "is_around"),
-    [
-        ("No shelf exists with the id of ", False),
-        ("no user with name ", False),
-        ("no such item, by key '", False),
-        ("no items found for ", True),
-        ("not found in the shelf ", True),
-        ("no such tag of ", True),
-        ("no items found for id ", True),  # the items are not there
-    ],
-)
-def test_an_identifier_is_what_is_not_there(before: str, is_around: bool) -> None:
-    assert surrounds(before) is is_around
 
 
 WORDS = st.sampled_from(

@@ -115,11 +115,6 @@ def is_of_state(message: str) -> bool:
     return told_state(message) is not None and not read(message).of(Kind.ABSENT)
 
 
-def says_absent(message: str) -> bool:
-    """Whether a text says that something is not there."""
-    return bool(read(message).of(Kind.ABSENT))
-
-
 def is_down(message: str) -> bool:
     """Whether a text says that what a service needs is away or failed: whatever else it says is about that."""
     return any(one.row.endswith(".down") for one in read(message).of(Kind.FAULT))
@@ -222,20 +217,6 @@ def told_state(message: str) -> Kind | None:
 
 
 # Words around a value
-
-
-_SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"`\[(]?$")
-"""Before a value that only says where something is looked for."""
-_IDENTIFYING: Final = re.compile(
-    r"(?i)\b(?:with|has|have|having|whose|by) (?:an? |the |this |that |given )?"
-    r"(?:id|uuid|guid|key|name|identifier|slug|code)(?: (?:of|is))? ['\"`\[(]?$"
-)
-"""Before the value of an identifier, whatever else stands there: "No shelf exists with the id of 5"."""
-
-
-def surrounds(before: str) -> bool:
-    """Whether the words before a value only say where something is looked for."""
-    return _SURROUNDINGS.search(before) is not None and _IDENTIFYING.search(before) is None
 
 
 def has_word(text: str, value: str) -> bool:

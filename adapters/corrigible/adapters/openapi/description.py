@@ -281,9 +281,6 @@ class Description:
         """Return the paths that there are instead of one that is near to none, for a question."""
         return self._suggester.beside(method, path)
 
-    def methods_as_written(self, method: str, path: str) -> SchemaViolation | None:
-        """Return the methods of a path as it is written, where this one takes a word of it for a value."""
-        return self._suggester.as_written(method, path)
 
     def refusals(self, operation: str) -> dict[str, tuple[str, ...]]:
         """Return the documented statuses of refusals, each with the error codes that its schema lists."""

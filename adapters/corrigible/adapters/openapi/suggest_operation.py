@@ -296,11 +296,6 @@ class OperationSuggester:
         offered: dict[str, Json] = {"enum": sorted(plain)} if 0 < len(plain) <= _MOST_AROUND else {"pattern": "^/"}
         return SchemaViolation("/path", "around", {"type": "string", **offered}, path)
 
-    def as_written(self, method: str, path: str) -> SchemaViolation | None:
-        """Return the methods of a path as it is written, where this one takes a word of it for a value."""
-        others = self._others(path)
-        is_taken = method.upper() not in others and self._operations.find(method.upper(), path) is not None
-        return SchemaViolation("/method", "method", {"enum": others}, method.upper()) if others and is_taken else None
 
     def _without_verb(self, method: str, path: str) -> SchemaViolation | None:
         """Return the path before a last word that only says what the method does: `POST /things/create`."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from google.protobuf.message import DecodeError
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import status_pb2
 
 from corrigible.conformance.lift.agents.protocol import Response
 from corrigible.conformance.lift.environment import Unreachable
@@ -23,8 +23,6 @@ from corrigible.schema.feedback import MEMBER
 from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 
 OURS: Final = "corrigible.schema.v0_1.RecoveryFeedback"
-_KNOWN: Final = error_details_pb2.DESCRIPTOR
-"""Imported because it registers the common error details in the default pool."""
 _DETAILS: Final = "grpc-status-details-bin"
 _OPTIONS: Final = (("grpc.max_metadata_size", 64 * 1024), ("grpc.absolute_max_metadata_size", 64 * 1024))
 _MALFORMED: Final = 3

@@ -11,7 +11,6 @@ import orjson
 from corrigible.adapters.base import Adapter, Described, Undescribed
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.mapping.map_index import Maps
-from corrigible.adapters.operation import NOTHING, Vocabulary
 from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.reader.scorer import reasons
 from corrigible.rules.engine.evaluate import RuleIndex
@@ -197,6 +196,3 @@ def _is_plain(profile: ApiProfile) -> bool:
     return any(native_format.name == GenericFormat.name for native_format in profile.adapter.formats)
 
 
-def _declared(match: MatchedOperation) -> Vocabulary:
-    description = match.profile.described
-    return NOTHING if description is None or not match.operation else description.vocabulary(match.operation)

@@ -44,8 +44,6 @@ AS_TEXT: Final = "x-as-text"
 """In a schema: its numbers are written as texts, as proto-JSON does with 64 bits."""
 BARRED: Final = "barred"
 """The keyword of a member that is known, and may not be sent here, whatever its value is."""
-SENT_TWICE: Final = "sentTwice"
-"""The keyword of a parameter with several values that takes one. The schema is that of the one."""
 
 _GUESSED: Final = ("enum", "const", "anyOf", "oneOf")
 """Where what is sent instead may be what is near, or all that there is."""
@@ -54,7 +52,6 @@ _LONG_WORD: Final = 20
 _MOST_SLIPS: Final = 2
 _MOST_ALTERNATIVES: Final = 5
 _MOST_DROPPED: Final = 8
-_MOST_NAMED: Final = 16
 
 
 def repair(violation: SchemaViolation, request: Request, group: str) -> Repair | None:
@@ -88,8 +85,6 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
         case levels.MISPLACED:
             move = levels.move_member(violation, request)
             return None if move is None else Proposal([move.suggestion])
-        case "sentTwice":
-            return _sent_once(violation, request)
         case "uniqueItems":
             return _without_duplicates(violation, request)
         case _ if violation.value is MISSING:
@@ -261,19 +256,6 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
 # Lists
 
 
-def _sent_once(violation: SchemaViolation, request: Request) -> Proposal:
-    """Return the parameter with the value that all of its copies have; of several values the caller chooses."""
-    values = violation.value if isinstance(violation.value, list) else []
-    distinct = list(dict.fromkeys(one for one in values if isinstance(one, str)))
-    may_be_named = may_be_repeated({segments(violation.pointer)[-1]: distinct})
-    if len(distinct) == 1 and may_be_named:
-        operation: Operation = {"op": "replace", "path": violation.pointer, "value": distinct[0]}
-        if ops := guarded_ops(request, violation.pointer, values, operation):
-            return Proposal([edit(violation, request, ops, "Send it once.")])
-    schema = {"enum": list(distinct)} if may_be_named else {"type": "string"}
-    return ask(violation, request, "Send it once, with the value that was meant.", schema=schema)
-
-
 def _without_duplicates(violation: SchemaViolation, request: Request) -> Proposal | None:
     """Drop duplicates, where whoever calls confirms it: how often an element is meant may be lost."""
     items = violation.value
@@ -329,7 +311,6 @@ _DIAGNOSES: Final[Mapping[str, Sequence[str]]] = {
     "pattern": ("The text has the wrong form.", "WRONG_FORMAT", "Send the value in the form that is expected"),
     "format": ("The value has the wrong format.", "WRONG_FORMAT", "Send the value in the format that is expected"),
     "propertyNames": ("A key of the map is not allowed.", "WRONG_FORMAT"),
-    SENT_TWICE: ("The parameter takes one value, and was sent more than once.", "DUPLICATE"),
     "uniqueItems": ("The list holds an element twice.", "DUPLICATE"),
     **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), _NOT_KNOWN),
     levels.MISPLACED: ("The operation knows this member one level away.", "UNKNOWN_MEMBER"),

@@ -28,8 +28,6 @@ TOLD: Final = "x-told"
 """In a schema of methods: the server names it, and not what it does."""
 UNNAMED: Final = "x-unnamed"
 """In a schema of methods: the path with one name more has the method that was sent, and nothing says that name."""
-WHOLE: Final = "x-whole"
-"""In a schema of methods: a PATCH has all the members that PUT takes."""
 ELSEWHERE: Final = "elsewhere"
 """The keyword of a path that lacks the method which a near path has."""
 
@@ -256,8 +254,6 @@ def _written(violation: SchemaViolation, request: Request, method: str, *, can_r
     """Return the only other method of a path that writes."""
     message = "Use the method that changes this resource."
     match (request.method, method):
-        case ("PATCH", "PUT") if violation.schema.get(WHOLE) is True:
-            message = "Use PUT: what was sent is all that it takes, so that nothing is taken away."
         case ("PATCH", "PUT"):
             return _replacing(violation, request, can_read=can_read)
         case ("PUT", "PATCH"):
