@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from corrigible.proxy.core.api_profile import RefusalCase
-from corrigible.proxy.core.compact import compact
+from corrigible.proxy.core.corrector import compact
 from corrigible.proxy.core.decision import Annotate
 from corrigible.schema import Request, apply
 from corrigible.schema.error import FeedbackError, ReaderError

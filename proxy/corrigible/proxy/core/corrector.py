@@ -6,21 +6,50 @@ Does not know: sockets, clocks, headers, trailers, what any rule says.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import replace
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+
+import orjson
 
 from corrigible.proxy.core.loop.detector import Loops, place_of
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request, record
 
 from .api_profile import Explanation, match_operation
-from .compact import compact
 from .decision import Annotate, Decision, PassThrough
 from .engine import Engine
 from .limits import Limits
 from .mode import Mode, ModeChoice
 from .mounted import operation_below
+
+_OF_FEEDBACK: Final = ("type", "message", "recovery", "retry")
+_OF_SUGGESTION: Final = ("action", "base_action", "patch", "steps", "applicability", "placeholders", "group")
+_WARNINGS: Final = ("changes_intent", "requires_confirmation", "loses")
+"""What a caller must know before it sends a request."""
+
+
+def compact(decision: Annotate) -> Annotate:
+    """Return the decision with short feedback, without diagnoses: they repeat the native error."""
+    feedback = orjson.loads(decision.encoded)
+    short = {name: feedback[name] for name in _OF_FEEDBACK if name in feedback}
+    short["suggestions"] = [_suggestion(suggestion) for suggestion in feedback["suggestions"]]
+    return decision._replace(feedback=short, encoded=orjson.dumps(short), diagnoses=())
+
+
+def _suggestion(whole: Mapping[str, Json]) -> dict[str, Json]:
+    short = {name: whole[name] for name in _OF_SUGGESTION if whole.get(name)}
+    # A patch holds what the parameters hold. The contract (SPEC.md 1.2) wants the object all the same.
+    short["parameters"] = {} if "patch" in short else whole["parameters"]
+    safety = {name: value for name, value in whole.get("safety", {}).items() if name in _WARNINGS and value}
+    if safety:
+        short["safety"] = safety
+    if "message" in whole and (safety or "patch" not in short):  # what a person is asked, or the only help
+        short["message"] = whole["message"]
+    if short.get("applicability") == "MACHINE_APPLICABLE":  # a claim that needs its proof
+        short |= {name: whole[name] for name in ("verification", "confidence") if name in whole}
+    return short
+
 
 Native = TypeVar("Native")
 """What a front end hands over: the messages of one exchange, as they came."""

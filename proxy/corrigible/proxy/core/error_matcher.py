@@ -10,7 +10,7 @@ from itertools import repeat
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.base import Undescribed
+from corrigible.adapters.base import Described, Undescribed
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate, why_not
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
@@ -29,7 +29,7 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ANSWER, Repair, ask, is_secret, result_of, stated_by_answer
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
-from corrigible.schema.exchange import Json, Protocol
+from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .answers import answered, or_left_out, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
@@ -37,13 +37,53 @@ from .body_form import repair_element, violation_of_accept, violation_of_form
 from .likely_place import asked_places, may_be_asked, violation_at
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
-from .rule_scope import scope_of, told_apart
 from .several_members import repair_several
 from .state import NO_READS, ReadsState, suggest_by_state
 from .told_together import answering_element, moved_from, with_members_told
 from .verify import drop_invalid
 from .vetoes import confirmed, gated
 from .violation_finder import ViolationFinder
+
+
+def scope_of(case: RefusalCase, description: Described | None) -> dict[str, Any]:
+    """Return the names that expressions of rules see."""
+    exchange, match, request = case.exchange, case.match, case.request
+    facts: Json = None
+    if match.operation and match.profile.adapter.facts is not None:
+        facts = match.profile.adapter.facts(match.operation)
+    elif match.operation and description is not None:
+        facts = description.facts(match.operation)
+    query, headers = _plain(request.query), _plain(request.headers)
+    return {
+        "body": request.body if isinstance(request.body, dict) else {},
+        "query": query,
+        "headers": headers,
+        "request": {
+            "method": request.method,
+            "path": request.path,
+            "query": query,
+            "headers": headers,
+            "body": {} if request.body is None else request.body,
+        },
+        "response": {"status": exchange.status, "headers": _plain(exchange.headers), "body": case.text},
+        "errors": [{**error.scope(), "number": number} for number, error in enumerate(case.errors)],
+        "captures": {},
+        "tables": _plain(case.pack.tables),
+        "params": _plain(match.params),
+        "operation": match.operation,
+        "spec": facts or {},
+    }
+
+
+def _plain(values: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a mapping as expressions take maps: whoever hands in an exchange may have one of another type."""
+    return values if type(values) is dict else dict(values)
+
+
+def told_apart(exchange: Exchange) -> dict[str, Json]:
+    """Return what tells an exchange from others that are the same: who looks at it is answered for this one alone."""
+    return {"id": exchange.id, "started": exchange.started, "elapsed": exchange.elapsed}
+
 
 Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
