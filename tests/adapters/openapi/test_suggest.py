@@ -205,23 +205,6 @@ def test_a_word_that_a_variable_takes_is_asked_about(method: str, path: str, sch
     assert schema is None or found.schema == schema
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "offered"),
-    [
-        ("GET", "/flows/7/deactivate", ["POST"]),
-        ("GET", "/flows/7/transfer", ["PUT"]),
-        ("GET", "/flows/7/8", None),
-        ("POST", "/flows/7/deactivate", None),
-        ("GET", "/nothing/7", None),
-    ],
-)
-def test_a_path_as_it_is_written_goes_before_one_with_a_variable(
-    method: str, path: str, offered: list[str] | None
-) -> None:
-    found = OperationSuggester(FLOWS).as_written(method, path)
-    assert (found.schema["enum"] if found is not None else None) == offered
-
-
 BUILDERS = Operations(
     {
         "GET /builders/{name}": "get",

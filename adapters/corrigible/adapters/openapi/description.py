@@ -281,7 +281,6 @@ class Description:
         """Return the paths that there are instead of one that is near to none, for a question."""
         return self._suggester.beside(method, path)
 
-
     def refusals(self, operation: str) -> dict[str, tuple[str, ...]]:
         """Return the documented statuses of refusals, each with the error codes that its schema lists."""
         record = self._stored.operation(operation) or {}

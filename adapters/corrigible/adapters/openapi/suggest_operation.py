@@ -296,7 +296,6 @@ class OperationSuggester:
         offered: dict[str, Json] = {"enum": sorted(plain)} if 0 < len(plain) <= _MOST_AROUND else {"pattern": "^/"}
         return SchemaViolation("/path", "around", {"type": "string", **offered}, path)
 
-
     def _without_verb(self, method: str, path: str) -> SchemaViolation | None:
         """Return the path before a last word that only says what the method does: `POST /things/create`."""
         plain, _, word = path.rstrip("/").rpartition("/")

@@ -194,5 +194,3 @@ def _is_refusal(match: MatchedOperation, body: Json) -> bool:
 
 def _is_plain(profile: ApiProfile) -> bool:
     return any(native_format.name == GenericFormat.name for native_format in profile.adapter.formats)
-
-
