@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -207,12 +206,12 @@ def test_a_server_is_read_by_weights_that_never_saw_it(tmp_path: Path, monkeypat
         used.append("left")
 
     monkeypatch.setattr(scorer, "use", entered)
-    monkeypatch.setattr(gates, "import_module", lambda name: SimpleNamespace(without=entered))
-    monkeypatch.setattr(gates, "find_spec", lambda name: object())
+    monkeypatch.setattr(gates, "rows_left_out", entered)
     monkeypatch.setattr(gates, "FOLD_WEIGHTS", tmp_path / "folds.json")
-    gates.FOLD_WEIGHTS.write_text(json.dumps({"folds": [{"fold": number} for number in range(FOLDS)]}), "utf-8")
-    with left_out("acapy"):
-        assert used == [{"fold": 7}, "acapy"]
+    learned = {"folds": [{"fold": number} for number in range(FOLDS)], "rows": {"cerbos": ["en.one"]}}
+    gates.FOLD_WEIGHTS.write_text(json.dumps(learned), "utf-8")
+    with left_out("cerbos_grpc"):
+        assert used == [{"fold": 9}, {"en.one"}]
     assert used[2:] == ["left", "left"]
 
 

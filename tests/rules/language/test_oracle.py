@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corrigible.proxy.build import profile_of
@@ -208,6 +208,7 @@ SIGNED = st.sampled_from([one for one in VALUES if type(one) is not int or one <
 """Unsigned integers are compared and passed on, as in the runtime; sums of them are an overflow."""
 
 
+@example(text="at(dyn(type(live.x)), dyn(captures.x))", x=None, live=None)
 @settings(max_examples=200, deadline=None)
 @given(text=EXPRESSIONS, x=SIGNED, live=SIGNED | json)
 def test_expressions_that_are_put_together_at_random(text: str, x: Any, live: Any) -> None:

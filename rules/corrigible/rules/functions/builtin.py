@@ -55,6 +55,8 @@ def unix(date: Any) -> int | None:
 def at(document: Any, pointer: str) -> Any:
     """Return the value at a JSON pointer (RFC 6901); null if there is none."""
     value = resolve(document, pointer)
+    if isinstance(value, tuple):
+        raise TypeError("a type is no value of a document")
     return None if value is MISSING else value
 
 
