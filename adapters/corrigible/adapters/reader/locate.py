@@ -127,9 +127,8 @@ class Locator:
             return error.constraint == "required"
         if request.protocol is Protocol.GRPC and len(names) > 1:
             return True  # a field that has its default is not in a message
-        is_said = error.constraint == "required" or bool(read(error.message).of(Kind.MISSING))
         is_elsewhere = any(one.name == names[-1] for one in self._places if one.part != part)
-        return part == "body" and is_said and (len(names) > 1 or not (self._declares_members or is_elsewhere))
+        return part == "body" and _says_lack(error) and (len(names) > 1 or not (self._declares_members or is_elsewhere))
 
 
 def _with_one_path(ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -351,7 +350,7 @@ def _is_twin(missed: str, sent: str) -> bool:
 
 def _lacking_in(place: Place, message: str) -> str:
     """Return the member that an object lacks, where a sentence says by a mark or a path that it is missing."""
-    tokens = Tokens(message)
+    tokens = tokens_of(message)
     for *around, name in paths_said(read(message), Kind.MISSING):
         is_own = is_same(name, place.name) or any(is_same(name, str(one)) for one in place.value)
         if not is_own and (around or tokens.marks(name)):
