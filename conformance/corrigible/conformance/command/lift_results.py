@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from corrigible.conformance.command import Subparsers, subcommand
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.lift.hotpot import log
+from corrigible.conformance.lift.hotpot import trial
 from corrigible.conformance.lift.log import Episode, compare, read
 from corrigible.conformance.lift.plan import read_plan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
@@ -39,9 +39,9 @@ def finished_run(path: Path, primary: tuple[str, str] | None = None) -> Finished
     except ModuleNotFoundError as problem:
         raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     log = read(path)
-    if not log.episodes:
+    if not trial.episodes:
         raise UsageError(f"{path}: no episode has ended yet")
-    return FinishedRun(summarise(log, primary), latest(log.episodes))
+    return FinishedRun(summarise(log, primary), latest(trial.episodes))
 
 
 def claims_of(folder: Path) -> list[str]:
@@ -52,7 +52,7 @@ def claims_of(folder: Path) -> list[str]:
         from corrigible.conformance.lift.report.summary import claims
     except ModuleNotFoundError as problem:
         return [f"{more} ({problem.name} is not installed: {install_line('conformance,lift')})"]
-    return [*(claims(log) if log.episodes else ()), *([more] if log.episodes else ())]
+    return [*(claims(log) if trial.episodes else ()), *([more] if trial.episodes else ())]
 
 
 def add_report(subparsers: Subparsers) -> None:
@@ -288,7 +288,7 @@ def _committed(folder: Path, plan: Path | None) -> list[str]:
 
 def _computed(folder: Path) -> tuple[str, str]:
     """Return the report of a folder's log, computed now, and what it is of."""
-    hotpot = log.read(folder) if folder.is_dir() else None
+    hotpot = trial.read(folder) if folder.is_dir() else None
     if hotpot is not None:
         from corrigible.conformance.lift.hotpot.report import render as hotpot_report
 
