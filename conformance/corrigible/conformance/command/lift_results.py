@@ -39,9 +39,9 @@ def finished_run(path: Path, primary: tuple[str, str] | None = None) -> Finished
     except ModuleNotFoundError as problem:
         raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     log = read(path)
-    if not trial.episodes:
+    if not log.episodes:
         raise UsageError(f"{path}: no episode has ended yet")
-    return FinishedRun(summarise(log, primary), latest(trial.episodes))
+    return FinishedRun(summarise(log, primary), latest(log.episodes))
 
 
 def claims_of(folder: Path) -> list[str]:
@@ -52,7 +52,7 @@ def claims_of(folder: Path) -> list[str]:
         from corrigible.conformance.lift.report.summary import claims
     except ModuleNotFoundError as problem:
         return [f"{more} ({problem.name} is not installed: {install_line('conformance,lift')})"]
-    return [*(claims(log) if trial.episodes else ()), *([more] if trial.episodes else ())]
+    return [*(claims(log) if log.episodes else ()), *([more] if log.episodes else ())]
 
 
 def add_report(subparsers: Subparsers) -> None:
@@ -335,9 +335,8 @@ def add_paper(subparsers: Subparsers) -> None:
         "paper",
         run_paper,
         "recompute two papers' figures from their counts",
-        'From the counts that "Structure Beats Verbosity for AI Agent Recovery" prints, recompute its'
-        " tables 2 and 4 and its Acme intervals; then show what remains if repeats of a task do not count as"
-        " independent. Last, the figures of the paper on structure snowballing, from its counts.",
+        "From the counts that two papers print, recompute their tables and figures, as `reproduce papers` does; and"
+        " show what remains of the first if repeats of a task do not count as independent.",
     )
 
 
