@@ -24,8 +24,11 @@ from corrigible.proxy.core.mode import Mode  # noqa: E402
 from corrigible.proxy.grpc.channel import open_upstream  # noqa: E402
 from corrigible.proxy.grpc.corrector import GrpcCodec, GrpcCorrector  # noqa: E402
 from corrigible.proxy.grpc.forwarder import CallResult, Metadata  # noqa: E402
-from corrigible.proxy.grpc.front_end import CallOutcome, GrpcFront  # noqa: E402
-from corrigible.proxy.grpc.server import reporter  # noqa: E402
+from corrigible.proxy.grpc.server import (  # noqa: E402
+    CallOutcome,
+    GrpcFront,
+    reporter,
+)
 from corrigible.proxy.runtime.dispatcher import Dispatcher  # noqa: E402
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync  # noqa: E402
 from corrigible.rules.lookup import LookupAnswer  # noqa: E402

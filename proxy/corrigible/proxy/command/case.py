@@ -14,7 +14,7 @@ from typing import Final
 from corrigible.proxy.access_log.terminal import counted
 from corrigible.proxy.build import described, load_profiles, profile_of
 from corrigible.proxy.core.api_profile import ApiProfile
-from corrigible.proxy.pack_tools.case_runner import failures_of
+from corrigible.proxy.pack_tools.lint import failures_of
 from corrigible.proxy.pack_tools.made_case import CaseMaker, MadeCase, refusals
 from corrigible.proxy.recording.reader import Recording, read_recording
 from corrigible.rules.errors import AuthoringError

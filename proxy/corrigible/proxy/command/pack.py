@@ -18,9 +18,8 @@ import orjson
 
 from corrigible.proxy.access_log.terminal import counted
 from corrigible.proxy.build import build_corrector, described
-from corrigible.proxy.pack_tools.case_runner import PackResult, run_cases
 from corrigible.proxy.pack_tools.export import render
-from corrigible.proxy.pack_tools.lint import KINDS, lint_pack, sarif
+from corrigible.proxy.pack_tools.lint import KINDS, PackResult, lint_pack, run_cases, sarif
 from corrigible.proxy.recording.reader import read_recording
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.rule_model import editor_schemas

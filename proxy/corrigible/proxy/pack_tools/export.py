@@ -28,7 +28,7 @@ from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import load_pack, rule_files
 from corrigible.schema.exchange import Json, Protocol
 
-from .case_runner import answer_lookup
+from .lint import answer_lookup
 
 Scalar = str | int | float
 

@@ -15,8 +15,13 @@ from typing import Final
 
 from corrigible.conformance.checks.http import generated_request as generate
 from corrigible.conformance.checks.http.generated_request import Generated
-from corrigible.conformance.checks.support.error_request import annotated_error, as_sent, credentials, description
-from corrigible.conformance.checks.support.exchange import feedback_findings
+from corrigible.conformance.checks.support.exchange import (
+    annotated_error,
+    as_sent,
+    credentials,
+    description,
+    feedback_findings,
+)
 from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.suite.subject import Check, Subject
