@@ -16,7 +16,7 @@ grpc: Any = importlib.import_module("grpc")
 
 from corrigible.adapters.apis.etcd.adapter import descriptors  # noqa: E402
 from corrigible.adapters.protobuf.descriptors import Descriptors  # noqa: E402
-from corrigible.proxy.access_log.recorder import Recorder  # noqa: E402
+from corrigible.proxy.access_log.statistics import Recorder  # noqa: E402
 from corrigible.proxy.build import build_engine, build_loops  # noqa: E402  behind what may be missing
 from corrigible.proxy.core.limits import Limits  # noqa: E402
 from corrigible.proxy.core.loop.shared import SharedLoops  # noqa: E402

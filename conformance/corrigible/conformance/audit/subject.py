@@ -50,8 +50,7 @@ from corrigible.conformance.transport.process import completed
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
 
-from .text import Text
-from .value import Fix, KnownValues, Scalar, as_number, distinct, plain, scalars
+from .text import Fix, KnownValues, Scalar, Text, as_number, distinct, plain, scalars
 
 _ENDS = frozenset({"ESCALATE", "NO_RECOVERY_AVAILABLE"})
 """Actions whose parameters describe the problem and not the next request."""

@@ -18,8 +18,7 @@ from typing import Any, Final
 import httpx
 
 from corrigible.proxy.access_log.entry import Verdict
-from corrigible.proxy.access_log.recorder import Recorder
-from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS, Group, Times
+from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS, Group, Recorder, Times
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.http.messages import RequestHead, ResponseHead

@@ -24,7 +24,7 @@ from grpc import aio
 
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
 from corrigible.proxy.access_log.entry import Entry, with_outcome
-from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.admin.reload import Part, reload_all
 from corrigible.proxy.build import build_dispatcher
 from corrigible.proxy.core.corrector import OUR_ERROR, Outcome
