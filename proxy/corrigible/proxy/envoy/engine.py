@@ -30,8 +30,7 @@ from .corrector_process import Job
 from .correctors import Correctors
 from .gateway import Gateway
 from .log_line import STATS, entry_of, fields_of, passed_class, passed_of
-from .private_folder import PrivateFolder
-from .process import ADMIN, PRESSURE, EnvoyProcess
+from .process import ADMIN, PRESSURE, EnvoyProcess, PrivateFolder
 
 _ACTIVE: Final = "http.callers.downstream_rq_active"
 _CONNECTIONS: Final = "http.callers.downstream_cx_active"

@@ -34,7 +34,7 @@ from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed
 from corrigible.rules.pack.cases import Case, case_file, differences, load_cases
 from corrigible.rules.pack.load import MANIFEST, Pack, load_pack, rule_files
 from corrigible.rules.pack.portable import portability_problems
-from corrigible.rules.pack.scaffold import unchanged_members
+from corrigible.rules.pack.reference import unchanged_members
 from corrigible.rules.safety.nearness import is_slip
 from corrigible.schema.error import FeedbackError, ReaderError
 from corrigible.schema.exchange import Json
