@@ -48,6 +48,7 @@ from corrigible.conformance.model.outcome import UsageError, usable
 from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.transport.process import completed
 from corrigible.schema.carrier import find
+from corrigible.schema.document import pointer_parts, to_pointer
 from corrigible.schema.exchange import Json
 
 from .text import Fix, KnownValues, Scalar, Text, as_number, distinct, plain, scalars
@@ -140,7 +141,7 @@ def _edited(
     if edit.get("op") == "test":
         return
     pointer = str(edit.get("path", ""))
-    last = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    last = (pointer_parts(pointer) or ("",))[-1]
     if renames and last != "-" and not last.isdecimal() and last not in known_values:
         yield Fix(last, source, origin)
     value = edit.get("value")
@@ -174,7 +175,7 @@ def leaves(document: Json, pointer: str = "") -> Iterator[tuple[str, Scalar]]:
     match document:
         case Mapping():
             for name, inner in document.items():
-                yield from leaves(inner, f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}")
+                yield from leaves(inner, pointer + to_pointer((name,)))
         case list():
             for index, inner in enumerate(document):
                 yield from leaves(inner, f"{pointer}/{index}")

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from corrigible.conformance.lift.log import UNOBTAINABLE
 from corrigible.conformance.model.yaml_file import load_yaml, path_pattern
-from corrigible.schema.document import scalar_text
+from corrigible.schema.document import pointer_parts, scalar_text
 from corrigible.schema.exchange import Json, Request
 
 _FACTORS: Final[Mapping[str, Decimal]] = MappingProxyType(
@@ -518,7 +518,7 @@ def _checked(model: type[_Entry], entry: Json, path: Path, name: str) -> _Entry:
 
 def _parent(document: Any, pointer: str) -> tuple[Any, Any]:
     """Return what holds the value at a pointer, and its key there. Makes objects that are missing."""
-    *path, last = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    *path, last = pointer_parts(pointer) or ("",)
     node = document
     for part in path:
         if isinstance(node, list):
