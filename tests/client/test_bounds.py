@@ -75,7 +75,7 @@ CLIENTS = {
         import asyncio, httpx
         from corrigible.client.toolset import Toolset
         from corrigible.proxy.asgi import ReflectiveMiddleware
-        from corrigible.proxy.mcp.server import Upstream
+        from corrigible.proxy.mcp.upstream import Upstream
         app = ReflectiveMiddleware(Upstream(url, httpx.AsyncClient()))
         def call():
             document = {"openapi": "3.1.0", "paths": {"/a": {"get": {"operationId": "a"}}}}

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from .cache import cached
@@ -97,6 +97,29 @@ def value_at(document: Json, parts: Iterable[str]) -> Json:
         else:
             return MISSING
     return document
+
+
+class Leaf(NamedTuple):
+    """A value without members, and where it stands."""
+
+    pointer: str
+    value: Json
+
+
+def leaves(value: Json, pointer: str = "") -> Iterator[Leaf]:
+    """Yield the values without members, in order; an empty list or object is one of its own."""
+    waiting = [Leaf(pointer, value)]
+    while waiting:
+        leaf = waiting.pop()
+        at, node = leaf
+        if isinstance(node, Mapping) and node:
+            inner = [Leaf(at + to_pointer((name,)), one) for name, one in node.items()]
+        elif isinstance(node, list) and node:
+            inner = [Leaf(f"{at}/{index}", one) for index, one in enumerate(node)]
+        else:
+            yield leaf
+            continue
+        waiting += reversed(inner)
 
 
 def is_index(part: str) -> bool:

@@ -322,7 +322,7 @@ class Task(_Model):
         if not self.success and self.accepted is None:
             raise ValueError("a task needs `success` or `accepted`: any end would do otherwise")
         for name, value in self.facts.items():
-            for text in _texts(value):
+            for text in texts(value):
                 if text not in self.prompt:
                     raise ValueError(f"the fact {name} ({text}) does not stand in the prompt")
         return self
@@ -374,16 +374,19 @@ def fill(value: Json, saved: Mapping[str, Json]) -> Json:
             return value
 
 
-def _texts(value: Json) -> list[str]:
+def texts(value: Json) -> Iterator[str]:
+    """Yield every text and number inside a value."""
     match value:
-        case dict():
-            return [text for inner in value.values() for text in _texts(inner)]
+        case Mapping():
+            for inner in value.values():
+                yield from texts(inner)
         case list():
-            return [text for inner in value for text in _texts(inner)]
-        case bool() | None:
-            return []
+            for inner in value:
+                yield from texts(inner)
+        case None | bool():
+            return
         case _:
-            return [str(value)]
+            yield scalar_text(value)
 
 
 ENDINGS: Final = TASKS / "endings"

@@ -16,7 +16,7 @@ from rapidfuzz.distance import OSA
 from corrigible.conformance.validators import finding
 from corrigible.conformance.validators.edit import Stage, document, invalid, leads_to, same, stages
 from corrigible.conformance.validators.trust import is_safe
-from corrigible.schema.document import MISSING, to_pointer
+from corrigible.schema.document import MISSING, Leaf, leaves
 from corrigible.schema.exchange import Json
 
 MEMBERS: Final = ("query", "body")
@@ -46,11 +46,11 @@ def lost_values(
     """
     changed = [
         (place, value)
-        for place, value in leaves(before)
+        for place, value in request_leaves(before)
         # Where nothing is cleared, null is no value (SPEC 1.10).
         if not _equal(before, after, place) and (value is not None or before.get("method") == "PATCH")
     ]
-    fresh = {place: value for place, value in leaves(after) if not _equal(before, after, place)}
+    fresh = {place: value for place, value in request_leaves(after) if not _equal(before, after, place)}
     fresh |= _elsewhere(before, after, steps)
     unclaimed: dict[str, list[str]] = {}
     for place, value in fresh.items():
@@ -84,7 +84,7 @@ def _elsewhere(before: Mapping[str, Any], after: Mapping[str, Any], steps: Itera
             if part not in had:
                 out[f"/path/{number}/{index}"] = unquote(part)
         if number:
-            out |= {f"/steps/{number}{place}": value for place, value in leaves(request)}
+            out |= {f"/steps/{number}{place}": value for place, value in request_leaves(request)}
     return out
 
 
@@ -133,25 +133,12 @@ def _digits(number: str) -> str:
     return number.replace(".", "").strip("0")
 
 
-def leaves(document: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
+def request_leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
     """Yield every scalar and every empty object or array of the query and the body, with its pointer."""
     for member in MEMBERS:
         value = document.get(member)
         if value not in (None, {}):
-            yield from _leaves(value, f"/{member}")
-
-
-def _leaves(value: Json, pointer: str) -> Iterator[tuple[str, Json]]:
-    waiting: list[tuple[Json, str]] = [(value, pointer)]
-    while waiting:
-        node, place = waiting.pop()
-        if isinstance(node, Mapping) and node:
-            inner = [(v, place + to_pointer((k,))) for k, v in node.items()]
-            waiting += reversed(inner)
-        elif isinstance(node, list) and node:
-            waiting += reversed([(v, f"{place}/{index}") for index, v in enumerate(node)])
-        else:
-            yield place, node
+            yield from leaves(value, f"/{member}")
 
 
 def text(value: Json) -> str:
@@ -299,7 +286,7 @@ def _tries(query: Json) -> bool:
 
 def _accounted(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """Every value that was sent survives, or the suggestion names it and says that the intent changes."""
-    sent = dict(leaves(document(annotated.request)))
+    sent = dict(request_leaves(document(annotated.request)))
     for stage in stages(annotated):
         if stage.after is None:
             continue

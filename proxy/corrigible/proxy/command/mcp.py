@@ -102,7 +102,7 @@ def _toolset(args: argparse.Namespace, file: Path) -> Toolset:
     from corrigible.client.toolset import Toolset
     from corrigible.proxy.asgi import ReflectiveMiddleware
     from corrigible.proxy.build import build_corrector, build_loops
-    from corrigible.proxy.mcp.server import Upstream
+    from corrigible.proxy.mcp.upstream import Upstream
 
     document = SourceFiles(file).document
     if not isinstance(document, dict):

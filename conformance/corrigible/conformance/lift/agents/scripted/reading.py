@@ -18,6 +18,7 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator, SchemaError
 from jsonschema.exceptions import ValidationError
 
+from corrigible.conformance.lift.task import texts
 from corrigible.conformance.model.yaml_file import path_pattern
 from corrigible.schema.carrier import CAUSE, DETAIL
 from corrigible.schema.document import (
@@ -587,21 +588,7 @@ def _same(first: Any, other: Any) -> bool:
 def _suggested_scalars(suggestion: Suggestion) -> Iterator[str]:
     """Yield the scalars that a suggestion would put in."""
     for value in suggestion.parameters.values():
-        yield from _texts(value)
+        yield from texts(value)
     for edit in suggestion.patch:
         if edit.op in (PatchVerb.ADD, PatchVerb.REPLACE):
-            yield from _texts(edit.value)
-
-
-def _texts(value: Json) -> Iterator[str]:
-    match value:
-        case Mapping():
-            for inner in value.values():
-                yield from _texts(inner)
-        case list():
-            for inner in value:
-                yield from _texts(inner)
-        case None | bool():
-            return
-        case _:
-            yield scalar_text(value)
+            yield from texts(edit.value)
