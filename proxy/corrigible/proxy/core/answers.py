@@ -23,7 +23,7 @@ from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.pointers import steps
-from corrigible.adapters.formats.statement import complaint, is_down
+from corrigible.adapters.formats.statement import complaint, has_word, is_down
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, segments, through_arrays, to_pointer, value_at
 from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
@@ -41,7 +41,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from .api_profile import RefusalCase
 from .likely_place import likely_value
 from .request_at_fault import CHOSE_NONE
-from .state_reader import repeats, values_in
+from .state_reader import values_in
 
 
 class Answer(Enum):
@@ -305,7 +305,7 @@ class _Refusal:
             last = {*words(segments(place)[-1])[-1:]} - _VAGUE
             is_of_value = last and self.kind not in (Kind.RIGHT, Kind.CREDENTIALS)
             is_named = is_of_value and last <= {*words(self._error.message)} - {*words(self._request.path)}
-            place = place if is_named or repeats(self._error.message, str(value_at(self._request, place))) else ""
+            place = place if is_named or has_word(self._error.message, str(value_at(self._request, place))) else ""
         self._place = place or self._place
         return bool(place)
 
@@ -352,7 +352,7 @@ class _Refusal:
         return self._request.body is None and not self._request.query
 
     def _is_of_the_path(self) -> bool:
-        return self._is_bare() or any(repeats(self._error.message, one) for one in self._named)
+        return self._is_bare() or any(has_word(self._error.message, one) for one in self._named)
 
     def _is_takes_away(self) -> bool:
         last = {*_stems(self._request.path.rpartition("/")[2]), *_stems(self._case.match.operation)}

@@ -19,7 +19,6 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
-from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 from corrigible.schema.exchange import Protocol as Wire
 
@@ -92,7 +91,7 @@ class _State(Conflicts):
         named = self._reads.named(self._request.method, self._request.path)
         likely = self._error.likely[:1] if self._status != 404 else ()
         meant_here = {one.value for one in likely if one.pointer == "/path" and one.probability >= SURE}
-        said = [one for one in named if one.value in self._quoted or one.value in meant_here]
+        said = [one for one in named if self._tells(one.value) or one.value in meant_here]
         # Another status is not known to be about the path unless it says so.
         named = said if said or self._status != 404 else [one for one in named if one.collection]
         if not named and self._is_plainly_absent():
@@ -105,7 +104,7 @@ class _State(Conflicts):
         listing = (yield from self._listed(resource.collection)) if resource.collection else None
         if listing is None:
             question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
-            if resource.value not in self._quoted and likely:
+            if likely and not self._tells(resource.value):
                 doubt: Json = {"basis": "corpus", "value": round(likely[0].confidence, 2)}
                 question = Proposal([{**one, "confidence": doubt} for one in question.suggestions], question.type)
             return self._done(question, ABSENT_HERE) if self._status != 404 else None
@@ -136,7 +135,7 @@ class _State(Conflicts):
     def _names_another(self) -> bool:
         """Whether a quoted text is a value of the body or the query: then that is what is not there."""
         sent = [*values_in(self._request.body, "/body"), *values_in(self._request.query, "/query")]
-        return any(scalar_text(value) in self._quoted for _, value in sent)
+        return any(self._tells(value) for _, value in sent)
 
     def _is_plainly_absent(self) -> bool:
         """Whether an answer says no more than that something is not there, of a path that the description has."""

@@ -27,10 +27,11 @@ from corrigible.rules.safety.stored import is_wrapper, unmet_values
 from corrigible.rules.schema_repair.route import schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, is_secret, options
+from corrigible.rules.wordings.tokens import tokens_of
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
-from .state_reader import EXISTS_ALREADY, MOST_OFFERED, TAKEN, Results, StateReader, is_name, is_plain, repeats
+from .state_reader import EXISTS_ALREADY, MOST_OFFERED, TAKEN, Results, StateReader, is_name, is_plain
 
 _EVEN: Final = 0.5
 """Confidence in what is likely meant."""
@@ -85,19 +86,19 @@ class Conflicts(StateReader):
     def _likely_existing(self) -> RuleResult | None:
         """Ask for another value of what is likely meant, where the message only says that something is there."""
         request, body, base = self._request, inner(self._request.body), base_of(self._request.body)
-        of_path = [one for one in self._case.match.params.values() if repeats(self._message, one)]
+        of_path = [one for one in self._case.match.params.values() if self._tells(one)]
         if of_path and request.method in ("PUT", "POST") and request.path.rstrip("/").endswith(f"/{of_path[-1]}"):
             wanted = schema_of_path(request.path, of_path[-1], {"type": "string"})
             violation = SchemaViolation("/path", "path", {"type": "string"}, request.path)
             other = ask(violation, request, "Create another one, under a name that is free.", schema=wanted)
             other.suggestions[0]["safety"]["changes_intent"] = True
             return self._done(other, EXISTS_ALREADY)
-        if request.method != "POST" or self._quoted or self._error.pointer or of_path:
+        if request.method != "POST" or tokens_of(self._message).quoted or self._error.pointer or of_path:
             return None
         members = [name for name, value in body.items() if is_name(value)]
         # `userId` and `run_id` name what a thing belongs to.
         naming = [name for name in members if name.lower() in NAMING or {*words(name)[-1:]} & _NAMING_WORDS]
-        if any(repeats(self._message, scalar_text(body[name])) for name in members):
+        if any(self._tells(body[name]) for name in members):
             return None  # it tells more than one of them
         likely = sorted(naming, key=lambda name: name.lower() in _LABELS) or (members if len(body) == 1 else [])
         likely = [name for name in likely if not is_secret(f"{base}/{name}", body[name])]
@@ -155,12 +156,12 @@ class Conflicts(StateReader):
     def _is_told(self) -> bool:
         """Whether the error has the name of a member, or a value that was sent."""
         is_placed = self._error.pointer.startswith("/body/")
-        return is_placed or any(self._tells(*one) for one in inner(self._request.body).items())
+        return is_placed or any(self._names_member(*one) for one in inner(self._request.body).items())
 
-    def _tells(self, member: str, value: Json) -> bool:
+    def _names_member(self, member: str, value: Json) -> bool:
         """Whether the message has the name of a member, or its value."""
         written = scalar_text(value) if is_name(value) else ""
-        if len(written) >= _SHORTEST_TOLD and repeats(self._message, written):
+        if len(written) >= _SHORTEST_TOLD and self._tells(written):
             return True
         name = " ".join(words(member))
         told = f" {' '.join(words(self._message))} "
@@ -176,14 +177,16 @@ class Conflicts(StateReader):
                 return None if is_secret(pointer, sent) else pointer
         body, base = inner(self._request.body), base_of(self._request.body)
         members = [name for name, value in body.items() if is_name(value)]
-        quoted = [name for name in members if scalar_text(body[name]) in self._quoted]
+        quoted = [name for name in members if scalar_text(body[name]).lower() in tokens_of(self._message).quoted]
         if quoted:
             return f"{base}/{escape(quoted[0])}" if len(quoted) == 1 else None
         spelled = {name.lower(): name for name in reversed(members)}
         variables = [item.variable.lower() for item in creation.items] if creation is not None else []
         naming = [spelled[name] for name in (*variables, *NAMING) if name in spelled]
-        repeated = [name for name in naming if repeats(self._message, scalar_text(body[name]))]
-        told = [name for name in members if self._tells(name, None) and not is_secret(f"/body/{name}", body[name])]
+        repeated = [name for name in naming if self._tells(body[name])]
+        told = [
+            name for name in members if self._names_member(name, None) and not is_secret(f"/body/{name}", body[name])
+        ]
         if not repeated and len(told) == 1:
             return f"{base}/{escape(told[0])}"
         named = repeated or (naming if creation is not None else [])

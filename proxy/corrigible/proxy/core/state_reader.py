@@ -7,13 +7,13 @@ Knows: one refusal, answers to look-ups. Does not know: what follows from them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
 
 from corrigible.adapters.bodies.listing import Listing, read_listing
+from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.openapi.related_reads import RelatedReads
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
@@ -32,9 +32,6 @@ Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
 _LONGEST: Final = 1000
 """Characters of a message that are read."""
-_QUOTED: Final = re.compile(r"""['"`\[]([^'"`\[\]]{1,200})['"`\]]""")
-_LAST: Final = re.compile(r"[:=] ?([^\s'\"`\[\]:]{1,200}?)[.!]?$")
-"""The value at the end of a message that quotes nothing: `Queue not found: orders`."""
 MOST_OFFERED: Final = 8
 MOST_NEAR: Final = 5
 _MOST_COLLECTIONS: Final = 2
@@ -46,8 +43,8 @@ ABSENT_THERE: Final = ("What the value refers to does not exist.", "REFERENCE_AB
 REFERRED_TO: Final = ("Other resources refer to this one.", "STILL_REFERRED_TO")
 EXISTS_ALREADY: Final = ("One of this name exists already.", "ALREADY_EXISTS")
 TAKEN: Final = ("The value is taken already.", "ALREADY_EXISTS")
-_IDENTIFIER: Final = re.compile(r"(?=.{1,64}$)[^\s]+(?: [^\s]+){0,2}")
-"""Three words at most."""
+_LONGEST_SHOWN: Final = 64
+_MOST_WORDS: Final = 3
 
 
 class StateReader:
@@ -60,9 +57,6 @@ class StateReader:
         self._has_operation = bool(case.match.operation)
         self._error, self._reads, self._group = error, reads, group
         self._message = error.message[:_LONGEST]
-        quoted = _QUOTED.findall(self._message) or _LAST.findall(self._message)
-        self._quoted = frozenset([*quoted, *(one.strip("/") for one in quoted)])
-        """What the message quotes. A path may be written with slashes around it."""
         self._headers = lookup_headers(case.request, case.pack.settings.lookup_headers)
         self._seen: list[LookupResult] = []
 
@@ -111,6 +105,10 @@ class StateReader:
         if lookups := [f"GET {one.path}" for one in self._seen]:
             suggestions = [{**one, "evidence": {"kind": "lookup", "lookups": lookups}} for one in suggestions]
         return result_of(Repair(tuple(suggestions), proposal.type, *why, proposal.recovery), _STATE, self._seen)
+
+    def _tells(self, value: Json) -> bool:
+        """Whether the message repeats a value."""
+        return has_word(self._message, scalar_text(value))
 
     # --- what a value refers to
 
@@ -172,13 +170,6 @@ def member_of(place: str) -> str:
     return next((part for part in reversed(segments(place)[1:]) if not part.isdecimal()), "")
 
 
-def repeats(message: str, value: str) -> bool:
-    """Whether a message has a value as a word of its own."""
-    if not value or value not in message:
-        return False
-    return re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)", message) is not None
-
-
 def is_plain(path: str) -> bool:
     """Whether each segment of a path stays one for every server on the way."""
     return allowed(path.rstrip("/"), [path.strip("/").split("/")]) is not None
@@ -186,7 +177,12 @@ def is_plain(path: str) -> bool:
 
 def shown(identifiers: Iterable[str]) -> list[str]:
     """Return the identifiers that may be offered: others wrote them, and a sentence is none."""
-    return [one for one in identifiers if one.isprintable() and _IDENTIFIER.fullmatch(one)]
+    return [one for one in identifiers if one.isprintable() and _is_short(one)]
+
+
+def _is_short(identifier: str) -> bool:
+    parts = identifier.split(" ")
+    return len(identifier) <= _LONGEST_SHOWN and len(parts) <= _MOST_WORDS and all(parts)
 
 
 def near_first(near: Sequence[str], every: Collection[str], listing: Listing) -> list[str]:

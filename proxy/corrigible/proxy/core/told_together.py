@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Final
 
 from corrigible.adapters.formats.pointers import pointer, steps
+from corrigible.adapters.formats.statement import has_word
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, segments, through_arrays, value_at
@@ -26,7 +27,7 @@ from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
-from .state_reader import repeats, values_in
+from .state_reader import values_in
 
 
 def with_members_told(violation: SchemaViolation, errors: Sequence[Violation], request: Request) -> SchemaViolation:
@@ -57,7 +58,7 @@ def answering_element(request: Request, error: Violation) -> Repair | None:
     if not said or request.protocol is not Protocol.HTTP:
         return None
     values = islice(values_in(request.body, "/body"), _MOST_VALUES)
-    named = [place for place, one in values if isinstance(one, str) and repeats(error.message, one)]
+    named = [place for place, one in values if isinstance(one, str) and has_word(error.message, one)]
     elements = {place: next(through_arrays(request.document(), place), "") for place in named if _is_identifier(place)}
     lists = {element.rpartition("/")[0] for element in elements.values() if element}
     if len(lists) != 1:

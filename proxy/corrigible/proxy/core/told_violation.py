@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.formats.pointers import steps
+from corrigible.adapters.formats.statement import has_word
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive, word_set, words
@@ -34,8 +35,6 @@ from corrigible.rules.schema_repair.values import ONLY_ASKED, ONLY_TOLD, SPELLIN
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
-
-from .state_reader import repeats
 
 _UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
 _NAMES: Final = ("propertyNames", "enum")
@@ -110,11 +109,11 @@ def _replaced(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaV
     is_name = named.replace(".", "_").replace("-", "_").isidentifier() and len(named) > 1
     if not is_name or named in (name, value) or letters(named) in _NO_NAMES:
         return None
-    if isinstance(value, str) and value != name and repeats(message, value):
+    if isinstance(value, str) and value != name and has_word(message, value):
         schema = {**declared.schema, "const": named, ONLY_TOLD: True}
         is_taken = first_violation(named, declared.schema) is None
         return SchemaViolation(error.pointer, "const", schema, value) if is_taken else None
-    if not repeats(message, name):
+    if not has_word(message, name):
         return None
     around = {"type": "object", **(declared.parent_schema or {}), INSTEAD: named}
     return SchemaViolation(error.pointer, "additionalProperties", around, value, declared.siblings)
