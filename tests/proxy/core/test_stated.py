@@ -130,18 +130,19 @@ def test_the_value_that_a_server_has_instead(message: str, value: str, wanted: s
     [
         ("must start with 'cus_'", "42", "^cus_"),
         ('should begin with "x/"', "y", "^x/"),
-        ("must be prefixed with cus_", "42", "^cus_"),
-        ("is not valid, e.g. cus_17", "42", "^cus_"),
-        ("use provider/model, for example `acme/one`", "one", "^acme/"),
+        ("Der Wert muss mit 'cus_' beginnen", "42", "^cus_"),
+        ("doit commencer par 'cus_'", "42", "^cus_"),
+        ("debe empezar por 'cus_'", "42", "^cus_"),
+        ("deve começar com 'cus_'", "42", "^cus_"),
+        ("必须以 'cus_' 开头", "42", "^cus_"),
+        ("'cus_' で始まる必要があります", "42", "^cus_"),
         ("must start with 'cus_'", "cus_42", None),
         ("must not start with 'cus_'", "42", None),
         ("must start with a letter", "42", None),
-        ("for example `acme/two`", "one", None),  # the beginning of another one
-        ("for example red", "42", None),
         ("must start with 'cus_'", 42, None),
     ],
 )
-def test_a_beginning_that_a_text_shows(message: str, value: Any, pattern: str | None) -> None:
+def test_a_beginning_that_a_text_names(message: str, value: Any, pattern: str | None) -> None:
     request = Request("POST", "/x", body={"a": value})
     violation = stated_violation(Violation(message=message, pointer="/body/a"), request, DeclaredPlace(TEXT))
     assert (None if violation is None else violation.schema["pattern"]) == pattern

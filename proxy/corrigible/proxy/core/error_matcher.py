@@ -37,9 +37,8 @@ from .body_form import repair_element, violation_of_accept, violation_of_form
 from .likely_place import asked_places, may_be_asked, violation_at
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
-from .several_members import repair_several
+from .several_members import answering_element, moved_from, repair_several, with_members_told
 from .state import NO_READS, ReadsState, suggest_by_state
-from .told_together import answering_element, moved_from, with_members_told
 from .verify import drop_invalid
 from .vetoes import confirmed, gated
 from .violation_finder import ViolationFinder

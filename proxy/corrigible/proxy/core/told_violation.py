@@ -5,7 +5,6 @@ Knows: complaints with their places, what the description declares there. Does n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -68,7 +67,7 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
         return _unknown(error, value, declared) if error.stated else None
     text = place_of(error.pointer, request).text
     if not error.stated:
-        shape = _shown_beginning(error, value)
+        shape = _told_beginning(error, value)
         return SchemaViolation(error.pointer, "pattern", {**declared.schema, **shape}, value) if shape else None
     broken = first_violation(value, _typed(error.stated, declared.schema) if text else error.stated, text=text)
     if broken is None and error.constraint not in error.stated:
@@ -125,33 +124,17 @@ _NO_NAMES: Final = word_set(
 )
 
 
-_BEGINS: Final = re.compile(
-    r"(?i)\b(?<!not )(?:(?:start|begin)(?:s|ning|ing)?|prefix(?:ed)?) (?:with|by)(?: the)?(?: prefix)?:? "
-    r"(?:'([^'\s]{1,40})'|\"([^\"\s]{1,40})\"|`([^`\s]{1,40})`|([\w.:/-]{1,40}[_:/-])(?=[\s.,;)]|$))"
-)
-_EXAMPLE: Final = re.compile(
-    r"(?i)\b(?:e\.g\.?|for example|for instance|example|such as|like)[:,]? ['\"`(<]?([A-Za-z][\w.:/-]{2,60}\w)"
-)
-
-
-def _shown_beginning(error: Violation, value: Json) -> dict[str, Json]:
-    """Return the pattern of a beginning that a text names, or shows by an example, and that a value lacks.
-
-    `cus_42` for `7`: both go on in the same way. Of other examples nobody knows what of them is the same for all.
-    """
-    if not isinstance(value, str) or not value or error.constraint not in ("", "pattern", "format", "value"):
+def _told_beginning(error: Violation, value: Json) -> dict[str, Json]:
+    """Return the pattern of a beginning that a sentence names and that a value lacks."""
+    said = [one for one in read(error.message).of(Kind.VALUE) if one.row.endswith(_BEGINS)]
+    named = next((told for one in said for told in one.slots.get("value", ())), "")
+    is_of_form = error.constraint in ("", "pattern", "format", "value")
+    if not named or not is_of_form or not isinstance(value, str) or not value or value.startswith(named):
         return {}
-    message, beginnings = error.message[:_READ_OF_A_RULE], list[str]()
-    if (named := _BEGINS.search(message)) is not None:
-        beginnings.append(next(filter(None, named.groups())))
-    elif (shown := _EXAMPLE.search(message)) is not None:
-        cut = max(shown[1].rfind(mark) for mark in "_:/") + 1
-        rest = shown[1][cut:]
-        is_alike = rest == value or (rest.isdecimal() and value.isdecimal())
-        beginnings += [shown[1][:cut]] if cut and is_alike else []
-    if not beginnings or value.startswith(beginnings[0]):
-        return {}
-    return {"pattern": f"^{literal_pattern(beginnings[0])}", ONLY_TOLD: True}
+    return {"pattern": f"^{literal_pattern(named)}", ONLY_TOLD: True}
+
+
+_BEGINS: Final = ".begins-with"
 
 
 _LISTED: Final = frozenset({"array", "null"})
@@ -179,7 +162,7 @@ def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
     """
     kinds = types(declared)
     is_text = not kinds or "string" in kinds
-    out = {name: inner for name, inner in stated.items() if name != "pattern" or _is_plain(inner, _PATTERN)}
+    out = {name: inner for name, inner in stated.items() if name != "pattern" or _is_plain(inner, None)}
     if not is_text and out.get("pattern") == GO_DURATION:
         del out["pattern"]  # the server reads numbers as well, in a unit that the description may say
     for name in _NAMES:
@@ -188,24 +171,29 @@ def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
             out[name] = _plain(inner, {})
         elif isinstance(inner, list):
             known = choices({name: declared[name] for name in declared if name == "enum"})
-            listed = [one for one in inner if one in known or _is_plain(one, _WORD)]
+            listed = [one for one in inner if one in known or _is_plain(one)]
             if len(listed) < len(inner) or (known and not {*map(_spelled, known)} & {*map(_spelled, listed)}):
                 del out[name]
-    if "const" in out and not _is_plain(out["const"], _WORD):
+    if "const" in out and not _is_plain(out["const"]):
         del out["const"]
     return out
 
 
-def _is_plain(value: Json, words: re.Pattern[str]) -> bool:
-    return not isinstance(value, str) or words.fullmatch(value) is not None
+def _is_plain(value: Json, marks: str | None = "_$.:/@+*%#~-") -> bool:
+    """Whether a value is no sentence: a text without blanks, of letters, digits and some marks, or of any (None)."""
+    if not isinstance(value, str):
+        return True
+    if marks is None:
+        return 0 < len(value) <= _LONGEST_PATTERN and not any(map(str.isspace, value))
+    return len(value) <= _LONGEST_WORD and all(one.isalnum() or one in marks for one in value)
 
 
 def _spelled(value: Json) -> str:
     return letters(value) if isinstance(value, str) else repr(value)
 
 
-_WORD: Final = re.compile(r"[\w$.:/@+*%#~-]{0,64}")
-_PATTERN: Final = re.compile(r"[^\s]{1,200}")
+_LONGEST_WORD: Final = 64
+_LONGEST_PATTERN: Final = 200
 
 
 def _required(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:

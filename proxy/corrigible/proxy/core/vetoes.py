@@ -13,7 +13,6 @@ Knows: one refusal, the edits for it, the evidence. Does not know: how an edit w
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -82,9 +81,9 @@ def _is_unread(edit: Edit) -> bool:
 def _is_for_another(edit: Edit) -> bool:
     """Whether what is said holds for a value of another member, which may be given up: `for family=gaussian`."""
     edited = {name for place in edit.places for name in segments(place)}
-    names = {one.path[-1] for one in islice(sent_places(edit.refused.request), MOST_TEXTS)} - edited
-    found = _FOR_ANOTHER.findall(edit.error.message)
-    return any(name in names for name in found)
+    sent = islice(sent_places(edit.refused.request), MOST_TEXTS)
+    others = (one for one in sent if one.path[-1] not in edited and is_scalar(one.value))
+    return any(has_word(edit.error.message, f"{one.path[-1]}={scalar_text(one.value)}") for one in others)
 
 
 def _is_known_name(edit: Edit) -> bool:
@@ -136,12 +135,11 @@ def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
     is_longer = " " in spelled and letters(meant) in letters(name) and not is_same(name, meant)
     if is_longer and f" {spelled} " in edit.refused.words:
         return True  # the words of the name that was sent are there, those of the other one only among them
-    if re.search(rf"(?<!\w){re.escape(meant)}(?!\w)", text) is not None:
+    if has_word(text, meant):
         return False
     if is_same(name, meant) and f" {letters(meant)} " in edit.refused.words:
         return True
-    is_repeated = re.search(rf"{re.escape(name)}['\"]?\s*[:=]\s*['\"\[{{\d]", text) is not None
-    return has_word(text, name) and not is_repeated
+    return has_word(text, name)
 
 
 def _is_made_text(edit: Edit) -> bool:
@@ -250,7 +248,7 @@ def _does_not_fit(edit: Edit) -> bool:
 def _is_another_word(edit: Edit) -> bool:
     for one in edit.changes:
         if one.place == "/path" and isinstance(one.old, str) and isinstance(one.new, str):
-            old, new = _PARTS.split(one.old), _PARTS.split(one.new)
+            old, new = one.old.translate(_PARTS).split("/"), one.new.translate(_PARTS).split("/")
             return Evidence.SEEN not in edit.evidence and len(old) == len(new) and any(map(_is_unlike, old, new))
     return False
 
@@ -434,8 +432,7 @@ def _is_encoded(change: Change) -> bool:
 
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _LIKELY: Final = 0.2
-_FOR_ANOTHER: Final = re.compile(r"(?i)\b(?:for|when|if|with|where) (?:the )?['\"`]?([\w-]{1,60})['\"`]? ?(?:=|is\b)")
-_PARTS: Final = re.compile(r"[/:.]")
+_PARTS: Final = str.maketrans(":.", "//")
 _OF_A_FORM: Final = word_set(
     "duration timeout interval ttl delay period lifetime lease wait backoff retention"
     " date datetime timestamp time day since until deadline expiry"
