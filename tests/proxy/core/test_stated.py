@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.core.told_violation import stated_violation, unknown_member
+from corrigible.proxy.core.violation_finder import stated_violation, unknown_member
 from corrigible.rules.schema_repair.names import INSTEAD
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace
 from corrigible.rules.schema_repair.values import ONLY_ASKED, ONLY_TOLD

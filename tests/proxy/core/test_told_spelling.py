@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.openapi.schema_translator import told_values
-from corrigible.proxy.core.told_violation import told_spelling
+from corrigible.proxy.core.violation_finder import told_spelling
 from corrigible.rules.schema_repair.json_schema import TOLD
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.values import SPELLING

@@ -5,7 +5,7 @@
 | kind     | what the text complains of, by the rows of wordings; else by the native code             |
 | statuses | under which statuses that is believed: 403 has rules of its own, 404 is about the path    |
 | facts    | what is certain of the text and the request, each computed once                          |
-| answer   | done, wait, ask for a value, tell who has to act, or silence: then others may know more  |
+| answer   | wait, ask for a value, tell who has to act, or silence: then others may know more  |
 
 The first row that fits decides: what is certain stands before what is likely. A text alone never leads to an edit.
 
@@ -14,9 +14,8 @@ Knows: errors, requests, what texts say. Does not know: rules, which API it is, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
-from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -35,7 +34,7 @@ from corrigible.rules.schema_repair.repair import BARRED, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Repair, ask, confirmed, effects, guarded_ops, is_secret, left_out
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Kind, Said, read
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
@@ -45,7 +44,6 @@ from .state_reader import values_in
 
 
 class Answer(Enum):
-    DONE = "what was wished is so already"
     WAIT = "the same request may do later"
     ASK = "another value is asked for"
     TELL = "somebody has to act first"
@@ -56,14 +54,10 @@ class Fact(Enum):
     """What is certain of a refusal."""
 
     REPEATED = "the text repeats a value, or names a member, that was sent"
-    DONE = "the text says that what the request does has been done, of what the path names"
-    SHOWN = "the status or a member of the answer says, beside a sentence, that what the request does has been done"
     PASSING = "the answer says when to come back, or that something else ends by itself"
     OF_SOMEBODY = "the text says who did this, or who may"
-    BARE = "nothing was sent beside the path"
     OF_THE_SERVER = "the text is about the server itself"
     OF_THE_PATH = "nothing was sent beside the path, or the text repeats what that names"
-    TAKES_AWAY = "the request takes something away"
     BESIDE = "another error of the same refusal complains of a value"
 
 
@@ -166,17 +160,6 @@ def _row(name: str, kinds: Collection[Kind], statuses: Collection[int], *rest: F
 
 
 ROWS: Final = (
-    _row(
-        "gone",
-        {Kind.ABSENT, Kind.STATE},
-        {410},
-        Fact.TAKES_AWAY,
-        Fact.BARE,
-        Fact.DONE,
-        Answer.DONE,
-        "it is away already",
-    ),
-    _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Fact.SHOWN, Answer.DONE, "the goal holds"),
     _row("one of several", {Kind.FIXED}, _REFUSED, Fact.BESIDE, Answer.SILENT, "a member is fixed, not the resource"),
     _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
     _row("refused value", {Kind.STATE, Kind.FIXED}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"),
@@ -254,15 +237,13 @@ class _Refusal:
 
     def answer(self, answer: Answer, kind: Kind) -> Repair | None:
         request = self._request
-        if answer is Answer.DONE:
-            return already_done(request)
         if answer is Answer.WAIT:
             return _wait(request)
         if answer is Answer.ASK and not may_not_be_asked(self._place):
             return _value_asked(request, self._place, is_taken=kind in (Kind.EXISTS, Kind.IN_USE))
         if answer is Answer.SILENT:
             return None
-        if kind is Kind.EXISTS or (kind is Kind.IN_USE and not self._is_fact(Fact.TAKES_AWAY)):
+        if kind is Kind.EXISTS or (kind is Kind.IN_USE and request.method != "DELETE"):
             kind = Kind.STATE
         return escalation(TOLD[kind], {"method": request.method, "path": request.path})
 
@@ -312,31 +293,6 @@ class _Refusal:
     def _is_of_the_server(self) -> bool:
         return not _OF_THE_SERVER.isdisjoint(words(self._error.message))
 
-    def _is_done(self) -> bool:
-        """Whether a text says that what the request does is so already, of what the path names, and no more than that.
-
-        "Cannot cancel: already shipped" has all these words, too.
-        """
-        text, request = self._error.message, self._request
-        path = {stem for part in request.path.split("/") for stem in _stems(part)}
-        own = path | self._goal | {word for one in self._named for word in words(one)}
-        told = words(text)
-        is_more = any(one not in _SAYING_DONE and one not in own and own.isdisjoint(_stems(one)) for one in told)
-        is_told = "already" in told and not self._goal.isdisjoint(_stems(text))
-        return is_told and not is_more and "?" not in text
-
-    @cached_property
-    def _goal(self) -> set[str]:
-        """The stems of what the request does."""
-        request = self._request
-        return {*_stems(request.path.rpartition("/")[2]), *(_TAKING if request.method == "DELETE" else ())}
-
-    def _is_shown(self) -> bool:
-        if self._case.exchange.status == _CONFLICT:
-            return True
-        texts = (one for _, one in islice(values_in(self._case.body, ""), _MOST_VALUES) if isinstance(one, str))
-        return any(one.isalpha() and not self._goal.isdisjoint(_stems(one)) for one in texts)
-
     def _is_beside(self) -> bool:
         others = (read(one.message) for one in self._case.errors if one is not self._error)
         return any(one.of(Kind.VALUE, Kind.MISSING, Kind.UNKNOWN) for one in others)
@@ -353,10 +309,6 @@ class _Refusal:
 
     def _is_of_the_path(self) -> bool:
         return self._is_bare() or any(has_word(self._error.message, one) for one in self._named)
-
-    def _is_takes_away(self) -> bool:
-        last = {*_stems(self._request.path.rpartition("/")[2]), *_stems(self._case.match.operation)}
-        return self._request.method == "DELETE" or not last.isdisjoint(_TAKING)
 
     @property
     def _named(self) -> frozenset[str]:
@@ -393,26 +345,8 @@ _OTHER_CODES: Final = frozenset(
 )
 """Codes of google.rpc that servers send for what is about no value of the request."""
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
-_SAYING_DONE: Final = word_set("already a an the this that is are was were has have been you it")
-"""Words of a sentence that says of something that it has been done."""
 _MOST_VALUES: Final = 100
 _LONGEST: Final = 200
-
-
-_SHORTEST: Final = 3
-_ENDINGS: Final = (("ies", "es", "s"), ("ing", "ied", "ed", "d"))
-
-
-def _stems(text: str) -> Iterator[str]:
-    """Yield the words of a text or name, without the endings of plurals and of forms of verbs."""
-    for word in words(text):
-        plain = word
-        for endings in _ENDINGS:
-            plain = next(
-                (plain[: -len(one)] for one in endings if plain.endswith(one) and len(plain) > len(one) + 2), plain
-            )
-        if len(word) >= _SHORTEST:
-            yield plain.rstrip("e")
 
 
 _VAGUE: Final = frozenset({"id", "name", "type", "value", "data", "item", "key", "status", "state"})
@@ -421,7 +355,6 @@ _OF_THE_SERVER: Final = frozenset(
 )
 _ENDING: Final = (".under-way", ".locked-by-another")
 """Rows of what ends by itself."""
-_TAKING: Final = frozenset(_stems("delete remove destroy detach unassign revoke uninstall drop purge"))
 
 
 def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult) -> Repair | None:
@@ -529,19 +462,9 @@ def _is_optional(case: RefusalCase, error: Violation, place: str, described: Des
         is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
         if is_required or (not error.message and place.startswith("/body/") and declared.schema):
             return not is_required
-    if is_told and any(_needs_another(one, name, case.request) for one in reading.of(Kind.TOGETHER)):
-        return True
     return any(
         not one.row.endswith(_MAY_BE_A_VALUE) for one in reading.of(*(_NOT_OFFERED if is_told else (Kind.FEATURE,)))
     )
-
-
-def _needs_another(said: Said, name: str, request: Request) -> bool:
-    """Whether a sentence says that a member needs another one, which was not sent: `b is only allowed when a is`."""
-    first, *others = [letters(one) for one in said.slots.get("field", ())] or [""]
-    places = islice(values_in(request.body, "/body"), _MOST_VALUES)
-    sent = {letters(one) for place, _ in places for one in segments(place)}
-    return first == name and bool(others) and sent.isdisjoint(others)
 
 
 def _names_account(place: str) -> bool:
@@ -553,13 +476,6 @@ def escalation(told: Told, of_request: Mapping[str, Json]) -> Repair:
     """Tell who has to act. `of_request` says which call it is about."""
     parameters: dict[str, Json] = {"needed": told.needed, "actor": told.actor, **of_request}
     return _terminal("ESCALATE", told.message, parameters, told.diagnosis, told.code)
-
-
-def already_done(request: Request) -> Repair:
-    """Tell that the goal holds: the server says so of what the path names, and nothing else was wished."""
-    message = "The server says that this has been done already."
-    diagnosis = "The resource is already as the request would make it."
-    return _terminal("ALREADY_DONE", message, {"path": request.path}, diagnosis, "ALREADY_DONE")
 
 
 def _terminal(action: str, message: str, parameters: Mapping[str, Json], diagnosis: str, code: str) -> Repair:

@@ -4,7 +4,6 @@
 |-------------------------------------------------------|-------------------------------------------------------|
 | an order, and two of the named members were sent      | a question at both places: which is wrong is not said |
 | that members exclude each other, and two were sent    | a choice which one to keep; leaving out is flagged    |
-| that one of several is needed, and none was sent      | a choice of questions                                 |
 | that several members of an object are missing         | the server knows all of them                          |
 | that an identifier lacks what answers it              | an element is asked for behind that of the list       |
 
@@ -24,7 +23,7 @@ from corrigible.adapters.formats.statement import has_word
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.builtin import Operation
-from corrigible.rules.pointer import MISSING, segments, through_arrays, to_pointer, value_at
+from corrigible.rules.pointer import MISSING, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.json_schema import trim_schema
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -72,8 +71,6 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
     sent = named if len({_parent(one) for one in named}) == 1 else []
     if (is_apart or is_needed) and len(sent) > 1:
         return _to_keep(request, sent, group)
-    if is_needed and error.pointer.count("/") < 2:
-        return _to_give(case, reading, sent, description, group)
     here = [error.pointer] if error.pointer.count("/") > 1 else []
     pair = list(dict.fromkeys([*here, *sent]))
     is_pair = len(pair) == 2 and _parent(pair[0]) == _parent(pair[1])
@@ -86,32 +83,6 @@ def _to_fit(case: RefusalCase, places: Sequence[str], description: Described | N
     message = "Give values that fit together. The server does not say which of them is wrong."
     question = ask(SchemaViolation(places[0], "related", {}), case.request, message, places=questions)
     return Repair(tuple(question.suggestions), question.type, "Values do not fit together.", "VALUES_DISAGREE")
-
-
-def _to_give(
-    case: RefusalCase, reading: Reading, sent: Sequence[str], description: Described | None, group: str
-) -> Repair | None:
-    """Return the choice of members one of which is needed; None where fewer than two are declared, or one is sent."""
-    request, operation = case.request, case.match.operation
-    if description is None or not operation:
-        return None
-    declared = [
-        (path[-1], to_pointer(path))
-        for path in description.vocabulary(operation).places
-        if len(path) == 2 and path[0] in ("body", "query")
-    ]
-    places = _named(reading, declared, "")
-    if not 1 < len(places) <= _MOST_MEMBERS or (request.body is None and "/body" in places[0]):
-        return None
-    is_sent = any(value_at(request, place) is not MISSING for place in places)
-    if is_sent or not {place for _, place in declared}.isdisjoint(sent):
-        return None
-    asked: list[Suggestion] = []
-    for place in places:
-        message = f"Give {_called(place)}, if that is what is meant."
-        violation = SchemaViolation(place, "required", {})
-        asked += ask(violation, request, message, schema=_schema(case, place, description)).suggestions
-    return _repair(options(asked, group), "One of several values is needed.", "VALUE_MISSING")
 
 
 def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | None:
