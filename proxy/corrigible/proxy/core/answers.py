@@ -5,7 +5,7 @@
 | kind     | what the text complains of, by the rows of wordings; else by the native code             |
 | statuses | under which statuses that is believed: 403 has rules of its own, 404 is about the path    |
 | facts    | what is certain of the text and the request, each computed once                          |
-| answer   | wait, ask for a value, tell who has to act, or silence: then others may know more  |
+| answer   | wait, tell who has to act, or silence: then others may know more  |
 
 The first row that fits decides: what is certain stands before what is likely. A text alone never leads to an edit.
 
@@ -14,38 +14,42 @@ Knows: errors, requests, what texts say. Does not know: rules, which API it is, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from enum import Enum
 from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.pointers import steps
+from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.formats.statement import complaint, has_word, is_down
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.pointer import MISSING, segments, through_arrays, to_pointer, value_at
+from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
 from corrigible.rules.safety.nearness import letters
-from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.levels import REQUIRED
 from corrigible.rules.schema_repair.names import may_limit, references_to
 from corrigible.rules.schema_repair.repair import BARRED, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Repair, ask, confirmed, effects, guarded_ops, is_secret, left_out
+from corrigible.rules.schema_repair.suggestion import (
+    Repair,
+    Suggestion,
+    confirmed,
+    effects,
+    guarded_ops,
+    is_secret,
+    left_out,
+)
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .likely_place import likely_value
-from .request_at_fault import CHOSE_NONE
-from .state_reader import values_in
+from .request_at_fault import CHOSE_NONE, likely_value
 
 
 class Answer(Enum):
     WAIT = "the same request may do later"
-    ASK = "another value is asked for"
     TELL = "somebody has to act first"
     SILENT = "others may know more"
 
@@ -58,6 +62,7 @@ class Fact(Enum):
     OF_SOMEBODY = "the text says who did this, or who may"
     OF_THE_SERVER = "the text is about the server itself"
     OF_THE_PATH = "nothing was sent beside the path, or the text repeats what that names"
+    TAKES_AWAY = "the request is to delete what its path names"
     BESIDE = "another error of the same refusal complains of a value"
 
 
@@ -160,9 +165,9 @@ def _row(name: str, kinds: Collection[Kind], statuses: Collection[int], *rest: F
 
 
 ROWS: Final = (
+    _row("gone", {Kind.ABSENT, Kind.STATE}, {_GONE}, Fact.TAKES_AWAY, Answer.TELL, "it is away already"),
     _row("one of several", {Kind.FIXED}, _REFUSED, Fact.BESIDE, Answer.SILENT, "a member is fixed, not the resource"),
     _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
-    _row("refused value", {Kind.STATE, Kind.FIXED}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"),
     _row("repeated", _ALL, _ANY, Fact.REPEATED, Answer.SILENT, "what is repeated may be what is wrong"),
     _row("own state", {Kind.STATE, Kind.LIMIT}, {500}, Fact.OF_THE_SERVER, Answer.SILENT, "it is nobody's task"),
     _row("passing", _STANDING, _REFUSED, Fact.PASSING, Answer.WAIT, "it ends by itself"),
@@ -185,8 +190,6 @@ ROWS: Final = (
 def answered(case: RefusalCase, error: Violation) -> Repair | None:
     """Return the answer to an error that names no place of the request; None where the table is silent."""
     refusal = _Refusal(case, error)
-    if case.exchange.status == _FORBIDDEN and refusal.is_given:
-        return escalation(_GIVEN, {"method": case.request.method, "path": case.request.path})
     if not refusal.is_unplaced:
         return refusal.fixed()
     if case.request.protocol is not Protocol.HTTP:
@@ -209,16 +212,15 @@ class _Refusal:
             told = Kind.ABSENT
         self.kind = told or _OF_CODE.get(error.code) or _OF_CODE.get(error.type)
         self._known: dict[Fact, bool] = {}
-        self._place = ""
 
     def _names(self) -> set[str]:
         """Return the names and values of the request, and the names that its operation has."""
         described, request = self._case.profile.described, self._request
         declared = described.vocabulary(self._case.match.operation).places if described is not None else ()
         names = {letters(place[-1]) for place in declared}
-        for value, at in ((request.body, "/body"), (dict(request.query), "/query")):
-            for place, inner in islice(values_in(value, at), _MOST_VALUES):
-                names |= {letters(segments(place)[-1]), letters(str(inner)[:_LONGEST])}
+        for one in islice(sent_places(request), _MOST_VALUES):
+            text = "" if isinstance(one.value, Mapping | list) else str(one.value)
+            names |= {letters(one.path[-1]), letters(text[:_LONGEST])}
         return names
 
     @property
@@ -239,11 +241,9 @@ class _Refusal:
         request = self._request
         if answer is Answer.WAIT:
             return _wait(request)
-        if answer is Answer.ASK and not may_not_be_asked(self._place):
-            return _value_asked(request, self._place, is_taken=kind in (Kind.EXISTS, Kind.IN_USE))
         if answer is Answer.SILENT:
             return None
-        if kind is Kind.EXISTS or (kind is Kind.IN_USE and request.method != "DELETE"):
+        if kind in (Kind.EXISTS, Kind.ABSENT) or (kind is Kind.IN_USE and not self._is_takes_away()):
             kind = Kind.STATE
         return escalation(TOLD[kind], {"method": request.method, "path": request.path})
 
@@ -264,14 +264,6 @@ class _Refusal:
         violation = SchemaViolation(place, BARRED, {}, value_at(request, place))
         return None if violation.value is MISSING else repair(violation, request, "1.")
 
-    @property
-    def is_given(self) -> bool:
-        """Whether the request has each path that is called missing, and has it in each element of a list around it."""
-        missed = [field for one in self._reading.of(Kind.MISSING) for field in one.slots.get("field", ())]
-        paths = [[letters(one) for one in steps(field)] for field in missed]
-        sent = [segments(place) for place, _ in islice(values_in(self._request.body, "/body"), _MOST_VALUES)]
-        return bool(paths) and all(len(path) > 1 and _is_in_each(path, sent, self._request) for path in paths)
-
     # --- what is certain
 
     def _is_fact(self, fact: Fact) -> bool:
@@ -287,11 +279,13 @@ class _Refusal:
             is_of_value = last and self.kind not in (Kind.RIGHT, Kind.CREDENTIALS)
             is_named = is_of_value and last <= {*words(self._error.message)} - {*words(self._request.path)}
             place = place if is_named or has_word(self._error.message, str(value_at(self._request, place))) else ""
-        self._place = place or self._place
         return bool(place)
 
     def _is_of_the_server(self) -> bool:
         return not _OF_THE_SERVER.isdisjoint(words(self._error.message))
+
+    def _is_takes_away(self) -> bool:
+        return self._request.method == "DELETE"
 
     def _is_beside(self) -> bool:
         others = (read(one.message) for one in self._case.errors if one is not self._error)
@@ -315,29 +309,6 @@ class _Refusal:
         return frozenset(unquote(one) for one in self._case.match.params.values())
 
 
-def _is_in_each(path: Sequence[str], sent: Sequence[Sequence[str]], request: Request) -> bool:
-    """Whether names end the places of values that were sent, and so in each element of the lists that they are in."""
-    found = [one for one in sent if [letters(name) for name in one[-len(path) :]] == list(path)]
-    for place in found:
-        for element in through_arrays(request.document(), to_pointer(place)):
-            around, _, index = element.rpartition("/")
-            behind = to_pointer(place).removeprefix(element)
-            beside = range(len(value_at(request, around)))
-            if any(
-                value_at(request, f"{around}/{other}{behind}") is MISSING for other in beside if str(other) != index
-            ):
-                return False
-    return bool(found)
-
-
-_GIVEN: Final = Told(
-    "The request has what the server says has to be given: giving it again changes nothing. Somebody has to look at the"
-    " rule that refuses it.",
-    "a rule that the request fits",
-    "somebody_else",
-    "The server misses what the request has.",
-    "GIVEN_ALREADY",
-)
 _FORBIDDEN: Final = 403
 _OF_CODE: Final = {"FAILED_PRECONDITION": Kind.STATE}
 _OTHER_CODES: Final = frozenset(
@@ -475,18 +446,19 @@ def _names_account(place: str) -> bool:
 def escalation(told: Told, of_request: Mapping[str, Json]) -> Repair:
     """Tell who has to act. `of_request` says which call it is about."""
     parameters: dict[str, Json] = {"needed": told.needed, "actor": told.actor, **of_request}
-    return _terminal("ESCALATE", told.message, parameters, told.diagnosis, told.code)
+    suggestion = terminal("ESCALATE", told.message, parameters)
+    return Repair((suggestion,), "recovery_guidance", told.diagnosis, told.code, "terminal")
 
 
-def _terminal(action: str, message: str, parameters: Mapping[str, Json], diagnosis: str, code: str) -> Repair:
-    suggestion: dict[str, Json] = {
+def terminal(action: str, message: str, parameters: Mapping[str, Json], evidence: str = "mapping") -> Suggestion:
+    """Return what is told where no other request helps."""
+    return {
         "action": action,
         "message": message,
         "parameters": dict(parameters),
         "safety": {"side_effects": "none", "changes_intent": False},
-        "evidence": {"kind": "mapping"},
+        "evidence": {"kind": evidence},
     }
-    return Repair((suggestion,), "recovery_guidance", diagnosis, code, "terminal")
 
 
 def _wait(request: Request) -> Repair:
@@ -505,16 +477,3 @@ def _wait(request: Request) -> Repair:
         retry["idempotency_key"] = "reuse"
     diagnosis = "Something else is being done just now."
     return Repair((suggestion,), "recovery_guidance", diagnosis, "UNDER_WAY", "transient", retry)
-
-
-def _value_asked(request: Request, place: str, *, is_taken: bool) -> Repair:
-    """Ask for another value of what a sentence is about: what it says of the one that was sent may not hold of that."""
-    message = (
-        "Give another value for what the server refuses: it says in its own words which. If none will do, somebody has"
-        " to change what it says about this one."
-    )
-    sent = value_at(request, place)
-    question = ask(SchemaViolation(place, "value", {}, sent), request, message, schema={"type": kind_of(sent)})
-    question.suggestions[0]["safety"]["changes_intent"] = is_taken
-    diagnosis = "The server does not take something that was sent, as it is now."
-    return Repair(tuple(question.suggestions), question.type, diagnosis, "VALUE_REFUSED")

@@ -39,8 +39,7 @@ from corrigible.rules.wordings import read as wordings
 from corrigible.schema.exchange import Protocol, Request
 
 from .api_profile import RefusalCase
-from .nothing_said import says_nothing
-from .request_at_fault import OF_UNKNOWN
+from .request_at_fault import OF_UNKNOWN, says_nothing
 
 _STATUSES: Final = frozenset({400, 415, 422})
 _UNSUPPORTED: Final = 415

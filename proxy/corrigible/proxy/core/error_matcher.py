@@ -34,9 +34,8 @@ from corrigible.schema.exchange import Exchange, Json, Protocol
 from .answers import answered, or_left_out, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
 from .body_form import repair_element, violation_of_accept, violation_of_form
-from .likely_place import asked_places, may_be_asked, violation_at
 from .limits import Limits
-from .request_at_fault import OF_UNKNOWN, may_be_judged
+from .request_at_fault import OF_UNKNOWN, asked_places, may_be_asked, may_be_judged, violation_at
 from .several_members import answering_element, moved_from, repair_several, with_members_told
 from .state import NO_READS, ReadsState, suggest_by_state
 from .verify import drop_invalid

@@ -40,8 +40,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.word import EvidenceKind
 
 from .api_profile import RefusalCase
-from .nothing_said import may_be_about_names, plain_words, says_little
-from .request_at_fault import OF_UNKNOWN
+from .request_at_fault import OF_UNKNOWN, may_be_about_names, plain_words, says_little
 
 
 class Source(Enum):
@@ -197,7 +196,7 @@ class Refused:
     def has(self, name: str) -> bool:
         """Whether the answer has a name as a word; a word of any answer counts where it is marked as a name."""
         if letters(name) in _COMMON:
-            said = [one for error in self.case.errors for one in read(error.message).said]
+            said = read(self.text).said
             is_field = any(letters(field) == letters(name) for one in said for field in one.slots.get("field", ()))
             is_missed = letters(name) not in _PARTICLES and any(one.kind is Kind.MISSING for one in said)
             return tokens_of(self.text).marks(name) or is_field or (is_missed and f" {letters(name)} " in self.words)

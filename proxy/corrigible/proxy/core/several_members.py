@@ -27,14 +27,22 @@ from corrigible.rules.pointer import MISSING, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.json_schema import trim_schema
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, Repair, Suggestion, ask, guarded_edit, left_out, options
+from corrigible.rules.schema_repair.suggestion import (
+    Proposal,
+    Repair,
+    Suggestion,
+    ask,
+    guarded_edit,
+    guarded_ops,
+    left_out,
+    options,
+)
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, Reading, read
 from corrigible.rules.wordings.tokens import name_words, tokens_of
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .state_reader import values_in
 
 _STATUSES: Final = frozenset({400, 422})
 _OF_VALUES: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE"})
@@ -182,8 +190,8 @@ def answering_element(request: Request, error: Violation) -> Repair | None:
     said = [one for one in read(error.message).of(Kind.MISSING) if one.row.endswith(_ANSWER_TO)]
     if not said or request.protocol is not Protocol.HTTP:
         return None
-    values = islice(values_in(request.body, "/body"), _MOST_VALUES)
-    named = [place for place, one in values if isinstance(one, str) and has_word(error.message, one)]
+    sent = islice(sent_places(request), _MOST_PLACES)
+    named = [one.pointer for one in sent if isinstance(one.value, str) and has_word(error.message, one.value)]
     elements = {place: next(through_arrays(request.document(), place), "") for place in named if _is_identifier(place)}
     lists = {element.rpartition("/")[0] for element in elements.values() if element}
     if len(lists) != 1:
@@ -194,7 +202,9 @@ def answering_element(request: Request, error: Violation) -> Repair | None:
     inner = [one for one in inner if one.startswith(f"{around}/") and isinstance(value_at(request, one), list)]
     target = f"{inner[0]}/0" if inner else f"{around}/{int(index) + 1}"
     ops: list[Operation] = [{"op": "test", "path": place, "value": value_at(request, place)}]
-    ops.append({"op": "add", "path": target, "value": {}})
+    op: Operation = {"op": "add", "path": target, "value": {}}
+    there = value_at(request, target)
+    ops += [op] if there is MISSING else guarded_ops(request, target, there, op)
     message = "Give the element that belongs there: the server misses what answers the one with this identifier."
     violation = SchemaViolation(target, "required", {})
     (question,) = ask(violation, request, message, schema={"type": "object"}).suggestions
@@ -204,7 +214,6 @@ def answering_element(request: Request, error: Violation) -> Repair | None:
 
 
 _ANSWER_TO: Final = ".answer-to"
-_MOST_VALUES: Final = 500
 
 
 def _is_identifier(place: str) -> bool:

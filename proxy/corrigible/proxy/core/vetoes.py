@@ -35,8 +35,7 @@ from corrigible.schema.exchange import Json, Protocol
 
 from .api_profile import RefusalCase
 from .evidence import MOST_TEXTS, Change, Edit, Evidence, Refused, is_choice, is_scalar, is_within
-from .nothing_said import may_be_about_names, misses_something, refuses_a_member, says_little
-from .request_at_fault import OF_UNKNOWN
+from .request_at_fault import OF_UNKNOWN, may_be_about_names, misses_something, refuses_a_member, says_little
 
 
 class Veto(NamedTuple):

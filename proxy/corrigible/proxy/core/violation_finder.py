@@ -21,6 +21,7 @@ from typing import Final, runtime_checkable
 from typing import Protocol as TypingProtocol
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.pointers import steps
 from corrigible.adapters.formats.statement import has_word
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
@@ -39,6 +40,7 @@ from corrigible.rules.schema_repair.json_schema import (
 )
 from corrigible.rules.schema_repair.levels import MISPLACED, move_member
 from corrigible.rules.schema_repair.names import INSTEAD, near_names
+from corrigible.rules.schema_repair.repair import BARRED
 from corrigible.rules.schema_repair.route import UNSURE
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation, place_of
 from corrigible.rules.schema_repair.values import ONLY_ASKED, ONLY_TOLD
@@ -47,7 +49,6 @@ from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .nothing_said import refuses_a_member, says_no_path, says_no_route, says_nothing
 from .request_at_fault import (
     BAD_REQUEST,
     BY_THE_TEXT_ONLY,
@@ -57,6 +58,10 @@ from .request_at_fault import (
     OF_UNKNOWN,
     SERVER_FAULT,
     UNAUTHORIZED,
+    refuses_a_member,
+    says_no_path,
+    says_no_route,
+    says_nothing,
 )
 from .sent_in_body import noted, told_apart
 
@@ -305,6 +310,8 @@ def _is_within(one: str, other: str) -> bool:
 
 # What a refusal tells of one place, as a violation
 
+_LISTS: Final = ("propertyNames", "enum")
+"""Where a complaint about an unknown member keeps the names that are known there."""
 _READ_OF_A_RULE: Final = 300
 _NOT_THERE: Final = ("undefined", "undefined.")
 _OF_AN_INDEX: Final = frozenset({"index", "ordinal"})
@@ -329,8 +336,10 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
         return None
     if (replaced := _replaced(error, value, declared)) is not None:
         return replaced
-    if error.constraint in OF_UNKNOWN or not error.stated:
+    if not error.stated:
         return None
+    if error.constraint in OF_UNKNOWN:
+        return _unknown(error, value, declared)
     text = place_of(error.pointer, request).text
     broken = first_violation(value, _typed(error.stated, declared.schema) if text else error.stated, text=text)
     if broken is None and error.constraint not in error.stated:
@@ -452,6 +461,21 @@ def _required(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaV
     return None
 
 
+def _unknown(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
+    """Return the violation of a member that the server does not know, with the names that it does know."""
+    listed: Json = error.stated
+    for name in _LISTS:
+        listed = listed.get(name, listed) if isinstance(listed, Mapping) else listed
+    if not isinstance(listed, list):
+        return None
+    names = tuple(name for name in listed if isinstance(name, str))
+    around = declared.parent_schema or {"type": "object"}
+    members = around.get("properties")
+    known = {name: inner for name, inner in members.items() if name in names} if isinstance(members, Mapping) else {}
+    closed = {**around, "properties": {**{name: {} for name in names}, **known}}
+    return SchemaViolation(error.pointer, "additionalProperties", closed, value, names, declared.outer_schema)
+
+
 def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) -> SchemaViolation | None:
     """Return the violation of a member that the server says it does not know, where the description has none there.
 
@@ -459,11 +483,13 @@ def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) 
     """
     value = value_at(request, error.pointer)
     where, *names = segments(error.pointer) or [""]
-    is_of_the_server = error.constraint == "readOnly"
-    if not (error.constraint in OF_UNKNOWN or is_of_the_server) or value is MISSING or not names:
+    is_barred, is_of_the_server = is_told_to_be_left_out(error), error.constraint == "readOnly"
+    if not (error.constraint in OF_UNKNOWN or is_barred or is_of_the_server) or value is MISSING or not names:
         return None
     if where not in ("body", "query"):
         return None
+    if is_barred and (names[-1] in declared.siblings or not near_names(names[-1], declared.siblings)):
+        return SchemaViolation(error.pointer, BARRED, declared.schema, value)
     if names[-1] in declared.siblings:
         is_of_the_server |= declared.schema.get("readOnly") is True or error.message.endswith(_NOT_THERE)
         return SchemaViolation(error.pointer, "readOnly", declared.schema, value) if is_of_the_server else None
@@ -471,6 +497,19 @@ def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) 
     return SchemaViolation(
         error.pointer, "additionalProperties", around, value, declared.siblings, declared.outer_schema
     )
+
+
+def is_told_to_be_left_out(error: Violation) -> bool:
+    """Whether a sentence says of the member at its place that it may not be sent, whatever its value is."""
+    if error.constraint or error.stated or not error.pointer:
+        return False
+    name = letters(segments(error.pointer)[-1])
+    barred = (one for one in read(error.message).of(Kind.APART) if one.row.endswith(_NOT_TAKEN))
+    return any(letters(steps(field)[-1]) == name for one in barred for field in one.slots.get("field", ()))
+
+
+_NOT_TAKEN: Final = ".not-taken"
+"""The rows by which a member may not be sent, whatever else was."""
 
 
 def _typed(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
