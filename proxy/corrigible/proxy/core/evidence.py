@@ -301,7 +301,8 @@ class Edit:
             return False
         if error.pointer.count("/") > 1 and not error.likely and not self._is_word_of_form():
             return False
-        if error.message.strip() and not (may_be_about_names(error.message) or says_little(error.message)):
+        message = error.message.strip() or refused.text  # an answer of which nothing is read may say anything
+        if message.strip() and not (may_be_about_names(message) or says_little(message)):
             return False
         tokens = tokens_of(error.message)
         said = {letters(path[-1]) for path in paths_said(read(error.message)) if tokens.marks(path[-1])}

@@ -217,8 +217,10 @@ def _leaves_another(edit: Edit) -> bool:
 
 
 def _leaves(change: Change, edit: Edit) -> bool:
-    """Whether an edit puts one value into another form, and leaves one that is likely in the same wrong one."""
+    """Whether an edit mends one value or name, and leaves one that is likely wrong in the same way."""
     refused = edit.refused
+    if change.is_rename:
+        return any(keyword in OF_UNKNOWN for _, keyword in refused.broken(refused.after_all))
     if change.is_move or not is_scalar(change.old) or not is_scalar(change.new):
         return False
     *parent, last = segments(change.place)
@@ -299,8 +301,12 @@ def _is_filled_in(edit: Edit) -> bool:
     is_told = edit.error.constraint == "required" and not edit.error.likely
     if is_told or not any(one.place.startswith(("/body/", "/query/")) for one in added):
         return False
-    message = edit.error.message
-    is_said = bool(read(message).of(Kind.MISSING)) or misses_something(message)
+    message = edit.error.message.strip() or edit.refused.text
+    missed = read(message).of(Kind.MISSING)
+    of_another = {letters(name) for one in missed for name in one.slots.get("field", ())}
+    if of_another and of_another.isdisjoint(letters(segments(one.place)[-1]) for one in added):
+        return True
+    is_said = bool(missed) or misses_something(message)
     is_named = any(tokens_of(message).mention(segments(one.place)[-1]) is not None for one in added)
     return not is_said and bool(message.strip()) and (is_named or not says_little(message))
 
