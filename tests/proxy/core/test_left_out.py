@@ -120,13 +120,6 @@ def test_the_last_of_several_elements_is_taken_out_first(engine: Engine) -> None
     assert outcome.request.body["assignees"] == ["bob", "dan"]
 
 
-def test_what_never_changes_is_left_out_of_a_change(engine: Engine) -> None:
-    body = {"properties": {"profile": {"name": "a", "seed": "b"}}}
-    text = "Changing property 'profile.seed' is not allowed."
-    _, feedback = told(engine, body, {"error": {"message": text, "target": "profile.seed"}}, 409)
-    assert edits(feedback) == [("remove", "/body/properties/profile/seed")]
-
-
 CHAT: Json = {
     "messages": [
         {"role": "user", "content": "weather?"},

@@ -277,10 +277,6 @@ class Description:
         """Return near paths, or other methods of the same path, for a request that names no operation."""
         return self._suggester.nearest(method, path)
 
-    def paths_beside(self, method: str, path: str) -> SchemaViolation | None:
-        """Return the paths that there are instead of one that is near to none, for a question."""
-        return self._suggester.beside(method, path)
-
     def refusals(self, operation: str) -> dict[str, tuple[str, ...]]:
         """Return the documented statuses of refusals, each with the error codes that its schema lists."""
         record = self._stored.operation(operation) or {}

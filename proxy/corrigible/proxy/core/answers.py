@@ -29,7 +29,6 @@ from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, word
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.levels import REQUIRED
 from corrigible.rules.schema_repair.names import may_limit, references_to
-from corrigible.rules.schema_repair.repair import BARRED, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import (
     Repair,
@@ -191,7 +190,7 @@ def answered(case: RefusalCase, error: Violation) -> Repair | None:
     """Return the answer to an error that names no place of the request; None where the table is silent."""
     refusal = _Refusal(case, error)
     if not refusal.is_unplaced:
-        return refusal.fixed()
+        return None
     if case.request.protocol is not Protocol.HTTP:
         return refusal.of_call() if case.request.protocol is Protocol.GRPC else None
     if case.profile.described is not None and not case.match.operation:
@@ -254,15 +253,6 @@ class _Refusal:
         if told is None or is_fault or self._error.type not in _OTHER_CODES:
             return None
         return escalation(told, {"method": self._request.method})
-
-    def fixed(self) -> Repair | None:
-        """Offer to leave out a member that a conflict is about, and that never changes: the rest of a change may do."""
-        request, place = self._request, self._error.pointer
-        is_conflict = self._case.exchange.status == _CONFLICT and request.protocol is Protocol.HTTP
-        if not is_conflict or self.kind is not Kind.FIXED or not place.startswith("/body/"):
-            return None
-        violation = SchemaViolation(place, BARRED, {}, value_at(request, place))
-        return None if violation.value is MISSING else repair(violation, request, "1.")
 
     # --- what is certain
 
