@@ -35,7 +35,6 @@ OF_OTHER_TEXTS: Final = {
     "core/loop/detector.py": "names of headers",
     "core/loop/fingerprint.py": "fingerprints of what varies",
     "core/mode.py": "the header Prefer",
-    "core/mounted.py": "words of paths",
     "schema_repair/body.py": "media types",
     "schema_repair/first_violation.py": "counts of patterns of schemas",
     "schema_repair/json_schema.py": "patterns of schemas",

@@ -178,10 +178,6 @@ class Description:
             operations = operations.merged_with(described.with_prefix(base))
         return operations
 
-    def below(self, base: str) -> Description:
-        """Return the description of the same API, where requests have its paths below a base path, too."""
-        return Description(self._stored, *self._bases, base)
-
     def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
         """Return the violations of a request, misspelt names before missing members.
 
