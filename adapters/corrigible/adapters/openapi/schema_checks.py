@@ -27,7 +27,7 @@ from corrigible.rules.schema_repair.schema_violation import MOST, DeclaredPlace,
 from corrigible.schema.cache import remembered
 from corrigible.schema.exchange import Json
 
-from .schema_path import CHOSEN, at, chosen_first, declared, is_unset, small, target
+from .schema_path import at, declared, is_unset, small, target
 
 _MOST_CANDIDATES: Final = 6
 """Members that alternatives require one of: more are no choice to offer."""
@@ -246,17 +246,12 @@ def price(instance: Json, schema: Schema) -> int:
         count = 1
         if "$ref" in here:
             count += of(definitions.get(str(here["$ref"]).rpartition("/")[2]), value)
-        chosen = 0
         for word in () if _BESIDE.isdisjoint(here) else _IN_PLACE:
             inner = here.get(word)
             if inner is None:
                 continue
             for one in inner if isinstance(inner, list) else inner.values() if word == "dependentSchemas" else (inner,):
-                if isinstance(one, dict) and CHOSEN in one:  # at most one of these applies
-                    chosen = max(chosen, of(one["then"], value))
-                else:
-                    count += of(one, value)
-        count += chosen
+                count += of(one, value)
         if isinstance(value, dict):
             members, others = here.get("properties", {}), here.get("additionalProperties")
             patterns = here.get("patternProperties", {}).values()
@@ -328,9 +323,6 @@ class SchemaChecker:
         """Raises ValueError where the schema is none that can be compiled."""
         self.schema = schema
         self._validator = compile_validator(schema)
-        # For collecting errors: the same with one alternative chosen first, where a schema is recursive.
-        self._told = chosen_first(schema)
-        self._teller = self._validator if self._told is schema else compile_validator(self._told)
         self._elements = _by_place(self._element)
         self._places = _by_place(self._object)
         self._broken_schemas = _by_place(self._broken_schema)
@@ -348,7 +340,7 @@ class SchemaChecker:
 
     @functools.cached_property
     def _size(self) -> int:
-        return written_out(self._told)
+        return written_out(self.schema)
 
     @functools.cached_property
     def any_text(self) -> frozenset[str]:
@@ -369,8 +361,8 @@ class SchemaChecker:
 
     def _broken(self, part: Part, locate: Locate, *, whole: bool) -> list[SchemaViolation]:
         cost, size, _ = part
-        spend(size if size * self._size <= HIGHEST_PRICE else price(cost, self._told))
-        errors = list(self._teller.iter_errors(cost))
+        spend(size if size * self._size <= HIGHEST_PRICE else price(cost, self.schema))
+        errors = list(self._validator.iter_errors(cost))
         spend(len(errors) * (_AN_ERROR + size // _VALUES_OF_AN_ERROR))
         violations = list(
             itertools.islice(
@@ -544,7 +536,7 @@ class SchemaChecker:
         return small(self._walked(path), self.schema)
 
     def _walked(self, path: Path) -> Json:
-        node: Any = self._told
+        node: Any = self.schema
         for part in path:
             node = node[int(part)] if isinstance(node, list) else node[str(part)]
         return node
