@@ -358,7 +358,7 @@ VETOES: Final = (
     Veto("restructured", "what holds a value changes, and only one source says so", _is_restructured, False),
     Veto("strange", "a value is put where what an API wants has other members", _is_strange_there, False),
     Veto("another left", "another value of the same kind stays as it is", _leaves_another, False),
-    Veto("form", "a number becomes a text of a form of its own: a span, a date, an address", _lacks_a_form),
+    Veto("form", "a number becomes a text that no number is: a span, a date, an address, a kind", _lacks_a_form),
     Veto("misfit", "another method or form would be sent what it does not take, or lack what it needs", _does_not_fit),
     Veto("another word", "a word of the path becomes one that is no spelling of it", _is_another_word),
     Veto("two changes", "a value is near in other letters and another case", _is_slip_in_another_case),
@@ -439,5 +439,6 @@ _OF_A_FORM: Final = word_set(
     " date datetime timestamp time day since until deadline expiry"
     " url urls uri uris href link links webhook callback endpoint address host hostname target targets email mail"
     " ref refs reference references path paths file files filename filenames folder directory pattern regex cron"
+    " type types kind mode status state phase lifecycle role language locale encoding unit currency algorithm protocol"
 )
-"""Words of names of texts that have a form of their own, such as `5m`, `2026-03-01`, an address, or a reference."""
+"""Words of names of texts that no number is: `5m`, `2026-03-01`, an address, a reference, one of some words."""
