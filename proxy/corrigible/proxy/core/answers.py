@@ -24,6 +24,7 @@ from urllib.parse import unquote
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.pointers import steps
 from corrigible.adapters.formats.statement import complaint, is_down
+from corrigible.adapters.operation import NOTHING
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, segments, through_arrays, to_pointer, value_at
 from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
@@ -231,8 +232,8 @@ class _Refusal:
     def _names(self) -> set[str]:
         """Return the names and values of the request, and the names that its operation has."""
         described, request = self._case.profile.described, self._request
-        declared = described.vocabulary(self._case.match.operation).places if described is not None else ()
-        names = {letters(place[-1]) for place in declared}
+        vocabulary = NOTHING if described is None else described.vocabulary(self._case.match.operation, request.body)
+        names = {letters(place[-1]) for place in vocabulary.places}
         for value, at in ((request.body, "/body"), (dict(request.query), "/query")):
             for place, inner in islice(values_in(value, at), _MOST_VALUES):
                 names |= {letters(segments(place)[-1]), letters(str(inner)[:_LONGEST])}
