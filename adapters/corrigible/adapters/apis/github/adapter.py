@@ -20,11 +20,8 @@ ENTERPRISE = "/api/v3"
 class GitHubDescription(Description):
     """A description of both: github.com and Enterprise Servers are other hosts, so no path is suggested for another."""
 
-    def below(self, base: str) -> None:  # type: ignore[override]  # none is no description
-        """Return nothing: where it is mounted is known."""
-
     def written_paths(self, method: str, path: str) -> None:
-        """Return nothing."""
+        """Return nothing: where it is mounted is known."""
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return what is near. What is right below the base path is near to nothing."""
