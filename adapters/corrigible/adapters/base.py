@@ -66,8 +66,11 @@ class Described(Protocol):
         """Return what is wrong with a method and path that name no operation, with the near ones."""
         ...
 
-    def vocabulary(self, operation: str) -> Vocabulary:
-        """Return the names and closed choices that an operation declares; nothing where it is unknown."""
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
+        """Return the names and closed choices that an operation declares; nothing where it is unknown.
+
+        Where a body is given, names that no object of it can have may be left out.
+        """
         ...
 
     def facts(self, operation: str) -> Json:
@@ -88,7 +91,7 @@ class Undescribed(Described):
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         return None
 
-    def vocabulary(self, operation: str) -> Vocabulary:
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         return Vocabulary()
 
     def facts(self, operation: str) -> Json:

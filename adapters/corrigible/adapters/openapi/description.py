@@ -243,7 +243,7 @@ class Description:
         """Return other paths of the same operation: below the servers' base paths, with or without the last slash."""
         return self._suggester.written_paths(method, path)
 
-    def vocabulary(self, operation: str) -> Vocabulary:
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         """Return the names and closed choices that an operation declares; nothing where it is unknown."""
         return self._vocabulary(operation)
 

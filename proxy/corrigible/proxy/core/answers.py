@@ -23,6 +23,7 @@ from urllib.parse import unquote
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.formats.statement import complaint, has_word, is_down
+from corrigible.adapters.operation import NOTHING
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
@@ -215,8 +216,8 @@ class _Refusal:
     def _names(self) -> set[str]:
         """Return the names and values of the request, and the names that its operation has."""
         described, request = self._case.profile.described, self._request
-        declared = described.vocabulary(self._case.match.operation).places if described is not None else ()
-        names = {letters(place[-1]) for place in declared}
+        vocabulary = NOTHING if described is None else described.vocabulary(self._case.match.operation, request.body)
+        names = {letters(place[-1]) for place in vocabulary.places}
         for one in islice(sent_places(request), _MOST_VALUES):
             text = "" if isinstance(one.value, Mapping | list) else str(one.value)
             names |= {letters(one.path[-1]), letters(text[:_LONGEST])}

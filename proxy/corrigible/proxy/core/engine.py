@@ -227,10 +227,13 @@ class Engine:
                 errors = (Violation(),)
             if explanation is not None:
                 explanation.read(match, text, errors[: self.limits.errors], is_json=answer.is_json)
+            read = [(exchange, errors)] if errors else []
             if profile.adapter.tells_places_loosely and (told := told_fault(exchange, errors)) is not None:
-                yield RefusalCase(told, match, body, text, parse_errors(match, told, text)[: self.limits.errors])
-            if errors:
-                yield RefusalCase(exchange, match, body, text, errors[: self.limits.errors])
+                read.insert(0, (told, parse_errors(match, told, text)))
+            cases = [RefusalCase(one, match, body, text, found[: self.limits.errors]) for one, found in read]
+            if explanation is not None:
+                explanation.candidates |= {rule.id for case in cases for rule in case.candidates()}
+            yield from cases
 
     def _feedback(
         self,

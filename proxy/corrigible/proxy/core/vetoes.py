@@ -144,22 +144,20 @@ def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
 def _is_made_text(edit: Edit) -> bool:
     made = [one for one in edit.changes if not one.is_move and isinstance(one.old, int | float)]
     made = [one for one in made if isinstance(one.new, str)]
-    # Where nothing is declared a text may be any word, and `true` is hardly one of them.
-    is_open = any(isinstance(one.old, bool) and not edit.refused.schema(one.place) for one in made)
-    return is_open or not all(_asks_for_text(one, edit) for one in made)
+    return not all(_asks_for_text(one, edit) for one in made)
 
 
 def _asks_for_text(change: Change, edit: Edit) -> bool:
     """Whether the answer says that a value has to be a text, or of a number that this one is what is wrong."""
     error, refused = edit.error, edit.refused
-    if isinstance(change.old, bool) and not refused.schema(change.place):
-        return False  # a text where nobody declares one may be a word for yes of the API's own
+    if isinstance(change.old, bool):
+        return bool(choices(refused.schema(change.place)))  # any other text is hardly ever the word `true`
     is_of_call = refused.request.protocol is Protocol.GRPC
     if is_of_call and isinstance(change.old, float) and change.old.is_integer():
         return False  # protobuf has no other numbers in a Struct: `7` and `7.0` are two texts of one
     if error.pointer == change.place and (error.stated.get("type") == "string" or error.constraint == "type"):
         return True
-    if not isinstance(change.old, bool) and {Evidence.NAMED, Evidence.QUOTED} <= edit.evidence:
+    if {Evidence.NAMED, Evidence.QUOTED} <= edit.evidence:
         return True
     if error.pointer.count("/") > 1 and error.pointer != change.place:
         return False  # what is said of another place is not said here
@@ -167,7 +165,7 @@ def _asks_for_text(change: Change, edit: Edit) -> bool:
     return is_meant and any(f" {word} " in refused.words for word in ("string", "strings", "text", "str", "texts"))
 
 
-def _lacks_a_unit(edit: Edit) -> bool:
+def _lacks_a_form(edit: Edit) -> bool:
     for one in edit.changes:
         if not one.is_move and is_scalar(one.old) and not isinstance(one.old, str) and isinstance(one.new, str):
             schema = edit.refused.schema(one.place)
@@ -363,7 +361,7 @@ VETOES: Final = (
     Veto("restructured", "what holds a value changes, and only one source says so", _is_restructured, False),
     Veto("strange", "a value is put where what an API wants has other members", _is_strange_there, False),
     Veto("another left", "another value of the same kind stays as it is", _leaves_another, False),
-    Veto("unit", "a number becomes a text that has a unit or is a date, and nobody said which", _lacks_a_unit),
+    Veto("form", "a number becomes a text that no number is: a span, a date, an address, a kind", _lacks_a_form),
     Veto("misfit", "another method or form would be sent what it does not take, or lack what it needs", _does_not_fit),
     Veto("another word", "a word of the path becomes one that is no spelling of it", _is_another_word),
     Veto("two changes", "a value is near in other letters and another case", _is_slip_in_another_case),
@@ -441,5 +439,8 @@ _PARTS: Final = str.maketrans(":.", "//")
 _OF_A_FORM: Final = word_set(
     "duration timeout interval ttl delay period lifetime lease wait backoff retention"
     " date datetime timestamp time day since until deadline expiry"
+    " url urls uri uris href link links webhook callback endpoint address host hostname target targets email mail"
+    " ref refs reference references path paths file files filename filenames folder directory pattern regex cron"
+    " type types kind mode status state phase lifecycle role language locale encoding unit currency algorithm protocol"
 )
-"""Words of names of amounts and moments that a text has in a form of its own, such as `5m` or `2026-03-01`."""
+"""Words of names of texts that no number is: `5m`, `2026-03-01`, an address, a reference, one of some words."""

@@ -70,7 +70,7 @@ class GitHubDescription:
     def written_paths(self, method: str, path: str) -> None:
         """Return nothing: github.com and Enterprise Servers are other hosts."""
 
-    def vocabulary(self, operation: str) -> Vocabulary:
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         return self.plain.vocabulary(operation)
 
     def facts(self, operation: str) -> Json:
