@@ -359,6 +359,9 @@ class SchemaChecker:
             for unexpected in kind.unexpected[:MOST]:
                 if name == "additionalProperties" or unexpected not in names:
                     yield self._unknown([*path, unexpected], locate)
+        elif name == "falseSchema" and path and isinstance(path[-1], int):
+            spot = locate(path[:-1])
+            yield SchemaViolation(spot.pointer, "maxItems", {"type": "array", "maxItems": path[-1]}, spot.value)
         elif name == "falseSchema":
             yield self._unknown(path, locate)
         else:
