@@ -135,6 +135,8 @@ def _errors(status: _Status, exchange: Exchange) -> list[Violation]:
         native.update(_facts(kind, members))
         placed += _violations(kind, members, status.code, exchange)
         around.append((members, "violations"))
+    if not placed and status.message == native.get("reason"):
+        status = status._replace(message=_text_of(native.get("metadata")) or status.message)
     placed = placed or [
         Violation(
             one.rule or status.code, one.text, pointer_of_field(one.field, exchange), one.rule, status.code, one.field
@@ -147,6 +149,13 @@ def _errors(status: _Status, exchange: Exchange) -> list[Violation]:
     return [
         one._replace(native={**native, **(spelling if one.code == status.code else {}), **one.native}) for one in placed
     ]
+
+
+def _text_of(metadata: Json) -> str:
+    """Return the one sentence in the facts of an ErrorInfo, where the status itself has the reason for a message."""
+    facts = metadata.values() if isinstance(metadata, Mapping) else ()
+    sentences = [one for one in facts if isinstance(one, str) and " " in one.strip()]
+    return sentences[0] if len(sentences) == 1 else ""
 
 
 def _of_prose(error: Violation, status: _Status, exchange: Exchange) -> list[Violation]:

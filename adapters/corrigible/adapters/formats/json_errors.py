@@ -8,6 +8,7 @@ Knows: the table of shapes, what was sent. Does not know: descriptions, what sen
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
@@ -140,6 +141,7 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         return
     inner = [] if any(names <= told.keys() for names in shapes.EXACT) else _inner_errors(members, at, below, walk)
     message = sentence(told, walk.names)
+    message = html.unescape(message) if any(one in message for one in _ESCAPED_QUOTES) else message
     says_more = any(one.message for one in inner) or not message
     if inner and (any(one.pointer or one.param for one in inner) or (says_more and not own.parts)):
         yield from inner
@@ -159,6 +161,10 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         )
         here = at.inside(at.key, below if own.parts or own.is_whole else around, members, "")
         yield from _with_lists(violation, told, own, here, walk)
+
+
+_ESCAPED_QUOTES: Final = ("&quot;", "&#39;", "&#039;")
+"""In a text that was made for a page, as Jetty's and WordPress' are."""
 
 
 def _own_place(told: Members, at: _At, walk: _Walk) -> Place | None:
