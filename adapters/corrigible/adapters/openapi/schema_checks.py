@@ -305,7 +305,7 @@ class SchemaChecker:
                     yield self._unknown([*path, name], locate)._replace(keyword=MISPLACED)
 
     def _outer(self, path: Path) -> Schema | None:
-        return self._declared(path[:-2]).closed if len(path) > 1 and _is_member(path[-2]) else None
+        return self._declared(path[:-2]).closed if len(path) > 1 and not str(path[-2]).isdecimal() else None
 
     def _declared(self, path: Path) -> _Object:
         """Return what is declared at a place; all elements of an array are one place."""
@@ -496,11 +496,6 @@ class SchemaChecker:
             and isinstance(inner.get("items"), Mapping)
             and first_violation(value, small(inner["items"], self.schema)) is None
         ]
-
-
-def _is_member(step: str | int) -> bool:
-    """Whether a step leads to a member, not to an element."""
-    return isinstance(step, str) and not step.isdecimal()
 
 
 def _below(pointer: str, name: str | int) -> str:
