@@ -241,6 +241,23 @@ def test_the_schema_of_a_path(place: str, old: str, schema: dict[str, object], p
     assert schema_of_path(place, old, schema) == wanted
 
 
+@pytest.mark.parametrize(
+    ("place", "intent"),
+    [
+        ("/things/search", True),
+        ("/things:query", True),
+        ("/things/listOrders", True),
+        ("/things/make", None),
+        ("/", None),
+    ],
+)
+def test_a_read_that_only_post_does(place: str, intent: bool | None) -> None:
+    repaired = method(Request("GET", place), "POST")
+    assert repaired is not None
+    assert ("group" not in repaired.suggestions[0]) is (intent is True)
+    assert repaired.suggestions[0]["safety"] == {"side_effects": "certain", "changes_intent": True}
+
+
 def test_methods_of_grpc() -> None:
     request = Request("/shop.v1.Store/Gt", "", body={})
     offered = [f"/shop.v1.Store/Get{number}" for number in range(6)]
