@@ -21,6 +21,7 @@ from typing import Final, runtime_checkable
 from typing import Protocol as TypingProtocol
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.statement import has_word
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.body import CONTENT
@@ -31,7 +32,7 @@ from corrigible.rules.schema_repair.route import UNSURE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
-from corrigible.schema.exchange import Protocol
+from corrigible.schema.exchange import Protocol, Request
 
 from .api_profile import RefusalCase
 from .nothing_said import refuses_a_member, says_no_path, says_no_route, says_nothing
@@ -93,7 +94,7 @@ class ViolationFinder:
             # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
             in_head = (one for one in self._violations_at("") if not one.pointer.startswith(("/body", "/headers")))
             return [one for one in in_head if one.keyword == "enum"]
-        is_routeless = status == BAD_REQUEST and not self._operation and says_no_route(error.message)
+        is_routeless = status == BAD_REQUEST and not self._operation and _lacks_route(error.message, self._request)
         if status in _ABOUT_THE_ROUTE or is_routeless:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:
@@ -286,6 +287,12 @@ def _may_be_of_method(message: str) -> bool:
 _STATUS_DIGITS: Final = 3
 _OF_NO_METHOD: Final = frozenset({"200", "404", "405", "501"})
 _IS_DOWN: Final = ".down"
+
+
+def _lacks_route(message: str, request: Request) -> bool:
+    """Whether a message says that there is no such route, or that nothing is there for this very method and path."""
+    is_named = request.path in message and has_word(message, request.method)
+    return says_no_route(message) or (is_named and bool(read(message).of(Kind.ABSENT)))
 
 
 def _is_within(one: str, other: str) -> bool:
