@@ -219,7 +219,7 @@ def test_a_place_that_fits_nowhere_may_be_inside_of_the_body(error: Any, steps: 
     ("text", "place"),
     [
         (
-            "failed; caused by TypeError: /box must have required property 'lid' - missingProperty: lid",
+            "failed; caused by TypeError: /box must have required property 'lid' - of: lid",
             "/body/item/box/lid",
         ),
         ("data/item/qty must be string", "/body/item/qty"),

@@ -111,6 +111,11 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     ("/parcels", {"Sender": "x"}, "Bad Request", None),
     ("/parcels", {"Sender": "x"}, "unknown field 'Sender'", {"sender": "x"}),
     ("/parcels", {"Sender": "x"}, "sender is required", {"sender": "x"}),
+    # Another name that nobody knows would be left, and lost where a server takes the rest.
+    ("/parcels", {"Sender": "x", "colour": "red"}, "sender is required", None),
+    # A value that nobody sent is added only where no other member is what is missing.
+    ("/orders", {"total": 1}, "id is required", {"id": 1, "total": 1}),
+    ("/orders", {"total": 1}, "code is required", None),
     # A name is changed together with its value.
     ("/parcels", {"wieght": "5"}, "weight is required", None),
     ("/parcels", {"servcie": "expres"}, "unknown field servcie", None),
