@@ -102,7 +102,7 @@ class ViolationFinder:
             # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
             in_head = (one for one in self._violations_at("") if not one.pointer.startswith(("/body", "/headers")))
             return [one for one in in_head if one.keyword == "enum"]
-        is_routeless = status == BAD_REQUEST and not self._operation and says_no_route(error.message)
+        is_routeless = status == BAD_REQUEST and not self._operation and _lacks_route(error.message, self._request)
         if status in _ABOUT_THE_ROUTE or is_routeless:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:
@@ -285,6 +285,12 @@ def _may_be_of_method(message: str) -> bool:
 _STATUS_DIGITS: Final = 3
 _OF_NO_METHOD: Final = frozenset({"200", "404", "405", "501"})
 _IS_DOWN: Final = ".down"
+
+
+def _lacks_route(message: str, request: Request) -> bool:
+    """Whether a message says that there is no such route, or that nothing is there for this very method and path."""
+    is_named = request.path in message and has_word(message, request.method)
+    return says_no_route(message) or (is_named and bool(read(message).of(Kind.ABSENT)))
 
 
 def _is_within(one: str, other: str) -> bool:
