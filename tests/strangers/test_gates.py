@@ -22,6 +22,7 @@ from .gates import (
     BASE,
     EMPTY,
     RIGHTS,
+    SHIPPED,
     Row,
     below_the_bars,
     differences,
@@ -37,17 +38,31 @@ from .said_otherwise import in_nonsense, in_other_words, names_described, under_
 KNOWN_BARS = json.loads(BARS.read_text("utf-8"))
 
 
+Judged = tuple[subprocess.CompletedProcess[str], Path]
+"""The command at its end, and the file of what came of each case."""
+
+
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     """`make judge`: minutes on a busy machine, so it is a fixture, which has no limit of time."""
     out = tmp_path_factory.mktemp("gates") / "out.json"
     command = [sys.executable, "-m", "tests.strangers.gates", "--out", str(out)]
-    return subprocess.run(command, cwd=FOLDER.parents[1], capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=FOLDER.parents[1], capture_output=True, text=True, check=False), out
 
 
 @pytest.mark.slow
-def test_no_figure_is_below_its_bar(judged: subprocess.CompletedProcess[str]) -> None:
-    assert judged.returncode == 0, judged.stdout + judged.stderr
+def test_no_figure_is_below_its_bar(judged: Judged) -> None:
+    done, _ = judged
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_no_answer_does_harm(judged: Judged) -> None:
+    """The bars count the same. Here the case has its name."""
+    _, out = judged
+    found = [Row(**one) for one in json.loads(out.read_text("utf-8"))]
+    assert {one.server for one in found if one.run == SHIPPED} == set(names())
+    assert [one.key for one in found if one.run == SHIPPED and one.fault == "harm"] == []
 
 
 def row(case: str = "a", **members: Any) -> Row:

@@ -30,10 +30,6 @@ class Described(Protocol):
     @property
     def operations(self) -> Operations: ...
 
-    def below(self, base: str) -> Described | None:
-        """Return the description of the same API below a base path, too; None where paths have none."""
-        return None
-
     def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
         """Return every place where a request is not what its operation takes; with `at` those at or below a place."""
         ...

@@ -51,6 +51,7 @@ def test_thirty_were_played_by_hand_through_the_desk() -> None:
     assert {one.start for tasks in by_domain.values() for one in tasks.values()} == {"wish", "refusal"}
 
 
+@pytest.mark.nightly
 def test_what_was_played_by_hand_is_scored_as_it_must_be_when_it_is_played_once_more() -> None:
     played = read_played("recipe")
     found = [

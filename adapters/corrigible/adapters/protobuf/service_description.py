@@ -163,9 +163,6 @@ class ProtobufDescription:
         """Return nothing: a call has no query."""
         return ()
 
-    def below(self, base: str) -> None:
-        """Return nothing: a method has the one path."""
-
     def written_paths(self, method: str, path: str) -> None:
         """Return nothing: a method has the one path."""
 

@@ -452,11 +452,15 @@ def _holds_others(error: Violation, request: Request) -> bool:
 
 
 def _at_its_place(error: Violation, request: Request) -> Violation:
-    """Name limits as those of the value at the place."""
-    if not error.stated or not error.pointer:
+    """Name limits as those of the value at the place. What is unknown may be this value, and not its name."""
+    there = value_at(request, error.pointer) if error.pointer else MISSING
+    if there is MISSING:
         return error
-    there = value_at(request, error.pointer)
-    return error if there is MISSING else error._replace(stated=fit_keywords(error.stated, there))
+    if error.constraint == "additionalProperties" and isinstance(there, str) and there:
+        unknown = {name for one in read(error.message).of(Kind.UNKNOWN) for name in one.slots.get("field", ())}
+        if there in unknown and segments(error.pointer)[-1] not in unknown:
+            error = error._replace(constraint="")
+    return error._replace(stated=fit_keywords(error.stated, there)) if error.stated else error
 
 
 _BLANK: Final[tuple[Json, ...]] = ("", None, [], {})

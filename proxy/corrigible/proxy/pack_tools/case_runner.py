@@ -224,13 +224,15 @@ def failures_of(profile: ApiProfile, case: Case) -> Iterator[str]:
 def _conflicts(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, RuleIndex]) -> Iterator[AuthoringError]:
     if case.text.no_match:
         return
-    whole = evaluate_rules(profile, profile.pack.rules, case)
+    explanation = Explanation()
+    whole = evaluate_rules(profile, profile.pack.rules, case, explanation)
     if isinstance(whole, Annotate) and rule.id not in whole.rules and rule.status == "stable":
         problem = f'"{case.text.name}": {whole.rules[0]} matches first, so {rule.id} is not used'
         yield AuthoringError(case.place, problem, kind="conflict")
     for other in profile.pack.rules:
         same_rank = (other.priority, other.match.specificity) == (rule.priority, rule.match.specificity)
-        conflicting = other.id != rule.id and same_rank and {other.status, rule.status} == {"stable"}
+        is_other = other.id != rule.id and other.id in explanation.candidates
+        conflicting = is_other and same_rank and {other.status, rule.status} == {"stable"}
         if conflicting and _matches(profile, other, case, alone):
             problem = f'"{case.text.name}": {other.id} matches too, with the same rank (set priority)'
             yield AuthoringError(case.place, problem, kind="conflict")
