@@ -155,6 +155,8 @@ def test_what_changes_the_meaning_says_so(keyword: str, schema: dict[str, Json],
         ("pattern", {"pattern": "^cus_"}, "42", "cus_42"),
         ("pattern", {"pattern": r"^app\.prod\.[a-z]+$"}, "web", "app.prod.web"),
         ("type", {"type": "string", "x-only-told": True}, 5, "5"),
+        ("type", {"type": "array", "items": {"type": "string"}}, "S One", ["S One"]),
+        ("type", {"type": "array", "items": {"type": "string"}}, 3, ["3"]),
     ],
 )
 def test_what_one_piece_of_evidence_speaks_for_is_confirmed(
@@ -370,6 +372,8 @@ def test_a_form_that_misses_nothing_is_broken_further_in() -> None:
     [
         ("weekday", ["day", "week", "month"], ["week", "day"]),
         ("weekly", ["day", "week", "month"], ["week"]),
+        ("choice", ["text", "choices", "multiple_choice"], ["choices", "multiple_choice"]),
+        ("choice", ["text", "choices"], ["choices"]),
     ],
 )
 def test_a_value_that_goes_on_with_another_one_is_a_choice(value: str, listed: list[str], offered: list[str]) -> None:

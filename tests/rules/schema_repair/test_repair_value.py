@@ -108,7 +108,7 @@ ONLY = "another value was asked for, this is the one there is"
             "type",
             "500",
             {"type": "array", "items": {"maximum": 10, **INTEGER}},
-            [([10], "the most that is allowed is sent")],
+            [([10], "it is sent as one element; the most that is allowed is sent")],
         ),
         ("type", '{"a": 1}', {"type": "object"}, [({"a": 1}, "")]),
         ("type", [{"a": 1}], {"type": "object"}, [({"a": 1}, "")]),

@@ -45,7 +45,7 @@ ONLY_ASKED: Final = "x-only-asked"
 
 ANOTHER: Final = "it becomes another name than was asked for"
 OF_A_KIND: Final = "the beginning of names of this kind is put before it"
-AS_ONE: Final = "the words are sent as one element"
+AS_ONE: Final = "it is sent as one element"
 """Assumptions that whoever calls has to share."""
 
 _LIMITS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
@@ -86,11 +86,15 @@ def _settled(found: list[Spelling], schema: Schema, place: Place, steps: int) ->
         settled = [one] if keyword is None else []
         if keyword is not None and steps:
             further = _first(keyword, one.value, schema, place)
-            joined = [Spelling(each.value, _and(one.assumption, each.assumption)) for each in further]
+            joined = [_assuming(each, one.assumption) for each in further]
             settled = _settled(joined, schema, place, steps - 1)
         for each in settled:
             out.setdefault((type(each.value), repr(each.value)), each)
     return list(out.values())
+
+
+def _assuming(spelled: Spelling, first: str) -> Spelling:
+    return Spelling(spelled.value, _and(first, spelled.assumption))
 
 
 def _and(first: str, other: str) -> str:
@@ -260,8 +264,9 @@ def _to_array(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if isinstance(value, str) and _LIST_SEPARATOR.search(value):
         readings.append([part.strip() for part in _LIST_SEPARATOR.split(value) if part.strip()])
     out = [one for items in readings for one in _items(items, schema, place)]
-    if isinstance(value, str) and len(readings) == 1 and len(value.split()) > 1:
-        out = [Spelling(one.value, _and(one.assumption, AS_ONE)) for one in out]
+    if len(readings) == 1 and not isinstance(value, Mapping):
+        is_word = not isinstance(value, str) or len(value.split()) == 1
+        out = [one if is_word and same_json(one.value, [value]) else _assuming(one, AS_ONE) for one in out]
     return [one for one in out if first_violation(one.value, schema, text=place.text) is None] or out
 
 
