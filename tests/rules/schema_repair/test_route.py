@@ -292,6 +292,10 @@ def test_a_segment_that_is_the_last_word_of_the_only_one_is_exchanged_as_another
     assert only is not None
     assert only.type == "recovery_guidance"
     assert only.suggestions[0]["safety"]["changes_intent"] is True
+    assert "requires_confirmation" not in only.suggestions[0]["safety"]
+    writes = path(Request("POST", "/cards"), "/gift_cards")
+    assert writes is not None
+    assert writes.suggestions[0]["safety"]["requires_confirmation"] is True
     several = path(Request("GET", "/cards"), "/gift_cards", "/score_cards")
     assert several is not None
     assert several.type == "intent_disambiguation"

@@ -339,8 +339,8 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
         broken = first_violation(value, joined, text=text) or broken
     kinds = types(declared.schema)
     is_declared = bool(kinds) and first_violation(value, {"type": [*kinds]}, text=text) is None
-    if broken == "type" and (is_declared or (error.pointer == "/body" and not kinds)):
-        joined[ONLY_TOLD] = True  # the server may speak of another place
+    if broken == "type" and (is_declared or (not kinds and (error.pointer == "/body" or value is None))):
+        joined[ONLY_TOLD] = True  # the server may speak of another place, and nothing says that null may be left out
     if _is_only_asked(error, declared.schema, reads=place_of(error.pointer, request).reads):
         joined[ONLY_ASKED] = True
     return SchemaViolation(error.pointer, broken or error.constraint, joined, value)

@@ -104,7 +104,7 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
         return None
     is_longer = len(offered) == 1 and _is_longer_word(request.path, offered[0])
     if is_longer or (len(offered) == 1 and _has_one_more(request.path, offered[0])):
-        confirm = not is_longer and request.method not in READS
+        confirm = request.method not in READS
         return Proposal([_to(violation, request, "/path", offered[0], _IF_MEANT, intent=True, confirm=confirm)])
     likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
     return options([_to(violation, request, "/path", one, _IF_MEANT, intent=True) for one in likely], group)
