@@ -22,6 +22,7 @@ from corrigible.rules.safety.nearness import all_near, is_relisted, letters, sig
 from corrigible.rules.safety.spelling import Spelling, as_is_taken
 from corrigible.rules.safety.written_moment import GO_DURATION, counts_seconds, go_duration, rewritten, span
 from corrigible.schema.document import scalar_text
+from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json
 
 from .first_violation import first_violation, is_fully_checked
