@@ -32,8 +32,7 @@ components:
 FIRE = "/kilns/k-1/fire"
 ORDER = {"coupon": "SPRING", "quantity": 2}
 DECIDED: dict[str, tuple[R, int, str, str | None]] = {
-    "gone": (R("DELETE", "/kilns/k-1"), 410, "The kiln has already been deleted.", "ALREADY_DONE"),
-    "done": (R("POST", FIRE), 409, "Kiln k-1 has already been fired.", "ALREADY_DONE"),
+    "gone": (R("DELETE", "/kilns/k-1"), 410, "The kiln has already been deleted.", "ESCALATE"),
     "one of several": (
         R("PATCH", "/kilns/k-1", body={"heat": 9}),
         409,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.told_together import moved_from, with_members_told
+from corrigible.proxy.core.several_members import moved_from, with_members_told
 from corrigible.rules.pointer import MISSING
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation

@@ -43,7 +43,6 @@ def after(said: Repair | None, request: Request) -> tuple[str, str] | None:
         ("/repos/o/r/pull", "/repos/o/r/pulls"),
         ("/repos/o/r/check_runs/1", "/repos/o/r/check-runs/1"),
         ("/customers", "/v1/customers"),
-        ("/api/v3/repos/o/r", "/repos/o/r"),
         ("/repos/o/r/", "/repos/o/r"),
         ("/v1/refund", "/v1/refunds"),  # no gRPC method, though it looks like one
         ("/user/repo", "/user/repos"),
@@ -240,23 +239,6 @@ def test_a_path_with_another_segment(place: str, old: str, new: str, wanted: str
 def test_the_schema_of_a_path(place: str, old: str, schema: dict[str, object], pattern: str | None) -> None:
     wanted = {"type": "string"} if pattern is None else {"type": "string", "pattern": pattern}
     assert schema_of_path(place, old, schema) == wanted
-
-
-@pytest.mark.parametrize(
-    ("place", "intent"),
-    [
-        ("/things/search", True),
-        ("/things:query", True),
-        ("/things/listOrders", True),
-        ("/things/make", None),
-        ("/", None),
-    ],
-)
-def test_a_read_that_only_post_does(place: str, intent: bool | None) -> None:
-    repaired = method(Request("GET", place), "POST")
-    assert repaired is not None
-    assert ("group" not in repaired.suggestions[0]) is (intent is True)
-    assert repaired.suggestions[0]["safety"] == {"side_effects": "certain", "changes_intent": True}
 
 
 def test_methods_of_grpc() -> None:

@@ -12,7 +12,7 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape
-from corrigible.rules.schema_repair.first_violation import duplicates, first_violation
+from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json
 
@@ -191,11 +191,9 @@ class MessageChecker:
             yield SchemaViolation(place, "type", schema, value)
             return
         if _is_below(place, at):
-            for keyword in ("minItems", "maxItems"):
+            for keyword in ("minItems", "maxItems", "uniqueItems"):
                 if keyword in schema and first_violation(value, {keyword: schema[keyword]}) is not None:
                     yield SchemaViolation(place, keyword, schema, value)
-            if schema.get("uniqueItems") is True and duplicates(value):
-                yield SchemaViolation(place, "uniqueItems", schema, value)
         spend(_A_FIELD * len(value))
         for index, inner in enumerate(value):
             if _concerns(f"{place}/{index}", at):

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from corrigible.adapters.operation import ANY, DEEPEST, NOTHING, Operations, Path, Vocabulary
+from corrigible.adapters.operation import ANY, NOTHING, Operations, Path, Vocabulary
 from corrigible.adapters.operation import MOST as MOST_PLACES
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import segments
@@ -124,7 +124,6 @@ class ProtobufDescription:
         self._checker = MessageChecker(self._constraints)
         self.operations = Operations(dict(_paths(descriptors)))
         self._facts: dict[str, dict[str, Json]] = {}
-        self._vocabularies: dict[str, Vocabulary] = {}
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
         """Return the violations of a request, misspelt names first; with `at` those at that place or below.
@@ -168,9 +167,6 @@ class ProtobufDescription:
     def misspelt_words(self, request: Request, message: str) -> tuple[SchemaViolation, ...]:
         """Return nothing: a call has no query."""
         return ()
-
-    def below(self, base: str) -> None:
-        """Return nothing: a method has the one path."""
 
     def written_paths(self, method: str, path: str) -> None:
         """Return nothing: a method has the one path."""
@@ -216,14 +212,12 @@ class ProtobufDescription:
             self._facts[operation] = self._read_facts(method.request_type)
         return self._facts[operation]
 
-    def vocabulary(self, operation: str) -> Vocabulary:
-        """Return the fields of a method's message, and of the messages in it."""
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
+        """Return the fields of a method's message, and of the messages in it that a body has."""
         method = self._descriptors.methods.get(f"/{operation}")
         if method is None:
             return NOTHING
-        if operation not in self._vocabularies:
-            self._vocabularies[operation] = Vocabulary(tuple(islice(_fields(method.request_type), MOST_PLACES)))
-        return self._vocabularies[operation]
+        return Vocabulary(tuple(islice(_fields(method.request_type, body), MOST_PLACES)))
 
     def _read_facts(self, message: Any) -> dict[str, Json]:
         fields = {field.json_name: field for field in message.fields}
@@ -234,21 +228,28 @@ class ProtobufDescription:
         }
 
 
-def _fields(message: Any) -> Iterator[Path]:
-    """Yield the places of a message, level by level, by the names of proto-JSON."""
-    waiting: deque[tuple[Path, Any]] = deque([(("body",), message)])
+def _fields(message: Any, body: Json) -> Iterator[Path]:
+    """Yield the fields of a message and of each message that was sent in it, level by level, as proto-JSON names them.
+
+    A message that may hold its own kind has places without end: what was sent tells which of them may count.
+    """
+    waiting: deque[tuple[Path, Any, Sequence[Json]]] = deque([(("body",), message, [body])])
     while waiting:
-        path, here = waiting.popleft()
+        path, here, values = waiting.popleft()
+        sent = [one for one in values if isinstance(one, Mapping)]
         for field in here.fields:
             place = (*path, field.json_name)
             yield place
-            inner = field.message_type
-            if inner is None or len(place) > DEEPEST or inner.full_name.startswith("google.protobuf."):
+            inner, held = field.message_type, [one[field.json_name] for one in sent if field.json_name in one]
+            if inner is None or not held or inner.full_name.startswith("google.protobuf."):
                 continue
             if inner.GetOptions().map_entry:
                 inner = inner.fields_by_name["value"].message_type
+                held = [one for entries in held if isinstance(entries, Mapping) for one in entries.values()]
+            elif field.is_repeated:
+                held = [one for listed in held if isinstance(listed, list) for one in listed]
             if inner is not None:
-                waiting.append(((*place, ANY) if field.is_repeated else place, inner))
+                waiting.append(((*place, ANY) if field.is_repeated else place, inner, held))
 
 
 def _paths(descriptors: Descriptors) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import orjson
@@ -37,14 +37,6 @@ class ApiProfile:
         if self.description is None and self.adapter.description is not None:
             return self.adapter.description()
         return None if isinstance(self.description, Undescribed) else self.description
-
-    def below(self, base: str) -> ApiProfile | None:
-        """Return the profile of the same API, mounted at a base path, too; None where its description has no paths."""
-        below = None if self.description is None else self.description.below(base)
-        if below is None:
-            return None
-        operations = self.adapter.operations.merged_with(below.operations)
-        return replace(self, adapter=replace(self.adapter, operations=operations), description=below)
 
     @property
     def refuses_with_success(self) -> frozenset[str]:

@@ -33,13 +33,11 @@ from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .answers import answered, or_left_out, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
-from .body_form import repair_element, violation_of_accept, violation_of_form
-from .likely_place import asked_places, may_be_asked, violation_at
+from .body_form import violation_of_accept, violation_of_form
 from .limits import Limits
-from .request_at_fault import OF_UNKNOWN, may_be_judged
-from .several_members import repair_several
+from .request_at_fault import OF_UNKNOWN, asked_places, may_be_asked, may_be_judged, violation_at
+from .several_members import answering_element, moved_from, repair_several, with_members_told
 from .state import NO_READS, ReadsState, suggest_by_state
-from .told_together import answering_element, moved_from, with_members_told
 from .verify import drop_invalid
 from .vetoes import confirmed, gated
 from .violation_finder import ViolationFinder
@@ -212,8 +210,6 @@ class ErrorMatcher:
             result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
         if result is None and (results := self._by_description(number)):
             return results
-        if result is None and (element := repair_element(self._case, self._case.errors[number])) is not None:
-            return [result_of(element, "the request")]
         is_open = self._case.errors[number].pointer not in self._settled
         if result is None and self._is_undescribed and is_open:
             result = yield from self._by_rule(number, last_resort=True)  # no look-up knows more

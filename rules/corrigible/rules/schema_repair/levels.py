@@ -5,13 +5,11 @@
 | `{"type": "DONE"}`               | `state: {"type": ...}`, required         | `{"state": {"type": "DONE"}}`         |
 | `{"book": {"title": "T"}}`       | `title`, required                        | `{"title": "T"}`                      |
 | `{"user": "ops", "level": "3"}`  | `data`, required, of any names           | `{"data": {...}}`, once confirmed     |
-| `{"address.city": "B"}`          | `address: {"city": ...}`                 | `{"address": {"city": "B"}}`          |
 | `{"limit": 5}` as the body       | `limit` of the query, and no body        | `?limit=5`                            |
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -200,32 +198,6 @@ def under_empty(violation: SchemaViolation, request: Request) -> Suggestion | No
         return None
     made: list[Operation] = [{"op": "add", "path": place, "value": {}}]
     return _move(violation, request, _moves(violation, [name], place), made, asks=True, message=_IF_IT_BELONGS)
-
-
-def named_place(violation: SchemaViolation) -> list[str] | None:
-    """Return the steps below a declared member that an undeclared name spells: `address.city`, `address[city]`."""
-    steps = [one for one in re.split(r"[.\[\]]+", segments(violation.pointer)[-1]) if one]
-    is_inside = len(steps) > 1 and steps[0] in violation.siblings and violation.pointer.startswith("/body")
-    return steps if is_inside else None
-
-
-def into_named(violation: SchemaViolation, request: Request) -> Suggestion | None:
-    """Return the move of a member to the place below a declared one that its name spells; confirmed if undeclared."""
-    parent, steps = violation.pointer.rpartition("/")[0], named_place(violation)
-    if steps is None or any(step.isdecimal() for step in steps):
-        return None
-    place, schema, made = parent, violation.schema, list[Operation]()
-    for step in steps[:-1]:
-        place, schema = f"{place}/{escape(step)}", members(schema).get(step, {})
-        there = value_at(request, place)
-        made += [{"op": "add", "path": place, "value": {}}] if there is MISSING else []
-        if not (there is MISSING or isinstance(there, Mapping)) or "object" not in (types(schema) or ("object",)):
-            return None
-    place, schema = f"{place}/{escape(steps[-1])}", members(schema).get(steps[-1], {})
-    value = value_at(request, violation.pointer)
-    if value_at(request, place) is not MISSING or first_violation(value, schema, text=request.form) is not None:
-        return None
-    return _move(violation, request, [(violation.pointer, place)], made, asks=not schema)
 
 
 def _moves(violation: SchemaViolation, names: Iterable[str], place: str) -> list[tuple[str, str]]:

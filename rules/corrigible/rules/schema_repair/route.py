@@ -97,8 +97,10 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
     slips = {one: OSA.distance(request.path, one) for one in offered}
     if len(sure) == 1 and all(slips[one] > slips[sure[0]] for one in offered if one != sure[0]):
         is_other = request.method not in READS and _has_other_word(request.path, sure[0])
-        message = _IF_MEANT if is_other else "Use the path that is known."
-        return Proposal([_to(violation, request, "/path", sure[0], message, confirm=is_other)])
+        # The description may leave out a base path that the server has.
+        is_unsure = is_other or request.path.endswith(sure[0])
+        message = _IF_MEANT if is_unsure else "Use the path that is known."
+        return Proposal([_to(violation, request, "/path", sure[0], message, confirm=is_unsure)])
     if not offered:
         return None
     is_longer = len(offered) == 1 and _is_longer_word(request.path, offered[0])
@@ -219,9 +221,6 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     methods = [one.upper() for one in offered if one.upper() != method and one.upper() in allowed]
     if not methods:
         return _of_another_class(violation, request, offered)
-    if is_read and methods == ["POST"] and only_reads:
-        message = "Use POST: this operation only reads."
-        return Proposal([_to(violation, request, "/method", "POST", message, intent=True)])
     if len(methods) == 1 and not is_read:
         return Proposal([_written(violation, request, methods[0], can_read="GET" in offered)])
     message = "Use a method that the path has, if it is what was meant."

@@ -67,13 +67,10 @@ class GitHubDescription:
     def misspelt_words(self, request: Request, message: str) -> Sequence[SchemaViolation]:
         return self.plain.misspelt_words(request, message)
 
-    def below(self, base: str) -> None:
-        """Return nothing: where it is mounted is known."""
-
     def written_paths(self, method: str, path: str) -> None:
         """Return nothing: github.com and Enterprise Servers are other hosts."""
 
-    def vocabulary(self, operation: str) -> Vocabulary:
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         return self.plain.vocabulary(operation)
 
     def facts(self, operation: str) -> Json:
