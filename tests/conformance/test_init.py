@@ -285,7 +285,7 @@ texts = st.text(max_size=30) | st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(title=texts, name=texts, value=texts)
 def test_nothing_of_a_description_becomes_yaml_of_ours(title: str, name: str, value: str) -> None:
     found = Found([{"name": name, "request": {"method": "GET", "path": "/a", "query": {name: value}}}])
