@@ -30,8 +30,7 @@ from corrigible.rules.schema_repair.schema_violation import MOST, DeclaredPlace,
 from corrigible.schema.exchange import Json, Request
 
 from .descriptors import Descriptors
-from .field_schema import Constraints, field_schema, gateway_paths
-from .message_checks import MessageChecker
+from .field_schema import Constraints, MessageChecker, field_schema, gateway_paths
 
 _OF_MANY: Final = "list"
 _READING: Final = word_set("get list describe read")
