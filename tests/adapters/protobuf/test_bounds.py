@@ -70,5 +70,5 @@ def test_places_of_a_message_that_holds_its_own_kind_are_those_beside_what_was_s
     places = set(plans.vocabulary("plan.Plans/Run", deep).places)
     assert ("body", *["left"] * 7, "right") in places
     assert ("body", "right", "left") not in places, "what holds it was not sent"
-    many = {"inner": [{"left": {}}] * 100_000}
+    many: Json = {"inner": [{"left": {}}] * 100_000}
     assert ("body", "inner", ANY, "left", "right") in plans.vocabulary("plan.Plans/Run", many).places
