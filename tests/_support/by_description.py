@@ -78,7 +78,7 @@ class Declares:
     def below(self, base: str) -> None:
         return None
 
-    def vocabulary(self, operation: str) -> Vocabulary:
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         return self._vocabulary
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:

@@ -70,7 +70,7 @@ class Description(Described):
             )
         return [violation for violation in out if not at or violation.pointer == at]
 
-    def vocabulary(self, operation: str) -> Vocabulary:
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         return NOTHING
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:

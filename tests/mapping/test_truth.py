@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from corrigible.adapters.mapping.conversion import CONVERSIONS
 from corrigible.adapters.mapping.mapping import Equivalence
 from tests._support.rows import rows
@@ -46,6 +48,7 @@ def test_nobody_chose_what_is_kept_out(path: Path) -> None:
     }
 
 
+@pytest.mark.nightly
 @rows("path", PATHS, ids=lambda path: path.stem)
 def test_all_operations_and_pointers_are_in_the_descriptions(path: Path) -> None:
     file = truth(path)
@@ -75,6 +78,7 @@ def test_all_operations_and_pointers_are_in_the_descriptions(path: Path) -> None
             assert {constant.target for constant in mapping.constants} <= taken, where
 
 
+@pytest.mark.nightly
 def test_what_is_judged_is_judged_wholly() -> None:
     for file, operation, mapping in judged():
         source = described.operations(file.source_api)[operation.source.key]

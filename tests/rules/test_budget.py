@@ -7,8 +7,6 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from corrigible.rules.budget import (
     Budget,
@@ -21,9 +19,6 @@ from corrigible.rules.budget import (
     use_reserve,
     within,
 )
-from corrigible.rules.schema_repair.first_violation import duplicates
-from corrigible.schema.document import scalar_text
-from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json
 
 
@@ -114,41 +109,6 @@ def test_what_stands_there_twice_counts_twice() -> None:
     for _ in range(3):
         value = [value, value]
     assert content_size(value).letters == 80
-
-
-SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 1.5, "", "1", "true", "a"])
-ITEMS = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner), max_leaves=4
-)
-
-
-@given(items=st.lists(SCALARS, max_size=12), text=st.booleans())
-def test_duplicates_are_what_comparing_each_with_each_finds(items: list[Json], text: bool) -> None:
-    written = list(map(scalar_text, items)) if text else items
-    slow = [i for i, item in enumerate(written) if any(same_json(item, other) for other in written[:i])]
-    assert duplicates(items, text=text) == slow
-
-
-@given(items=st.lists(ITEMS, max_size=8))
-def test_of_structures_equal_json_is_a_duplicate(items: list[Json]) -> None:
-    assert len(items) - len(duplicates(items)) == len({repr(told_apart(item)) for item in items})
-
-
-def told_apart(value: Json) -> Json:
-    """Return JSON with numbers as one type and members in order."""
-    match value:
-        case bool() | None | str():
-            return value
-        case dict():
-            return {name: told_apart(value[name]) for name in sorted(value)}
-        case list():
-            return [told_apart(inner) for inner in value]
-        case _:
-            return float(value)
-
-
-def test_a_hundred_thousand_elements_are_told_apart_at_once() -> None:
-    assert duplicates([*range(100_000), 7]) == [100_000]
 
 
 def test_each_value_of_an_exchange_allows_steps() -> None:

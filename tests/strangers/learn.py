@@ -28,7 +28,7 @@ from scipy.sparse import csr_matrix
 
 from corrigible.adapters.reader import scorer
 from corrigible.adapters.reader.places import Place
-from corrigible.proxy.core.likely_place import BESIDE, SURE
+from corrigible.proxy.core.request_at_fault import BESIDE, SURE
 
 from .case import FOLDER, FOLDS, Case, Stranger, document, fold, load, names, product
 from .judge import differences, is_ignored

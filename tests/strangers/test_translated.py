@@ -1,4 +1,4 @@
-"""A refusal in another language than English gets the same answer, and never a harmful one."""
+"""Translations of recorded refusals are whole. What answers they get `make judge` counts (test_gates.py)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import json
 import re
 from collections.abc import Iterator
 
-import pytest
-
 from corrigible.schema.exchange import Json
+from tests._support.rows import check_rows
 
 from .case import Recorded
-from .translated import LANGUAGES, Share, Translation, recorded_case, shares, told, translations
+from .translated import LANGUAGES, Translation, recorded_case, told, translations
 
 _ENGLISH = re.compile(
     r"\b(?:the|is|not|of|be|must|invalid|bad|found|required|exception|already|cannot|allowed|with|failed"
@@ -19,8 +18,6 @@ _ENGLISH = re.compile(
     r"|[a-z](?:Error|Exception)\b",
     re.IGNORECASE,
 )
-_LEAST = 0.72
-"""The share of what is right in English that is right in another language."""
 
 
 def test_many_kinds_on_many_servers() -> None:
@@ -32,8 +29,11 @@ def test_many_kinds_on_many_servers() -> None:
     assert sum(row.is_aside for row in rows) == 12
 
 
-@pytest.mark.parametrize("row", translations(), ids=lambda row: f"{row.server}: {row.case}")
-def test_a_translation_is_whole(row: Translation) -> None:
+def test_translations_are_whole() -> None:
+    check_rows(((f"{row.server}: {row.case}", row) for row in translations()), check_translation)
+
+
+def check_translation(row: Translation) -> None:
     _, case = recorded_case(row)
     body = case.exchanges[0].response_body
     in_english = set(_texts(body))
@@ -45,16 +45,6 @@ def test_a_translation_is_whole(row: Translation) -> None:
     for language in LANGUAGES:
         for text in _texts(told(case, row, language).exchanges[0].response_body):
             assert _ENGLISH.search(text) is None, text
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_what_is_right_in_english_is_right_in_another_language(language: str) -> None:
-    by_kind = shares(translations(), [language])
-    tried = sum(share.tried for share in by_kind.values())
-    right = sum(share.right for share in by_kind.values())
-    assert sum(share.harmful for share in by_kind.values()) == 0
-    assert tried >= 72
-    assert right >= tried * _LEAST, {kind: str(share) for (kind, _), share in by_kind.items()}
 
 
 def test_sentences_change_and_names_and_values_stay() -> None:
@@ -80,10 +70,6 @@ def test_sentences_change_and_names_and_values_stay() -> None:
     assert told(case.model_copy(update={"exchanges": [text]}), row, "de").exchanges[0].response_body == (
         "E1: name wird benötigt"
     )
-
-
-def test_a_share_says_what_is_harmful() -> None:
-    assert (str(Share(2, 3)), str(Share(2, 3, 1))) == ("2/3", "2/3 (1 harmful)")
 
 
 def _texts(body: str) -> Iterator[str]:

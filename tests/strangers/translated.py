@@ -9,9 +9,6 @@ Knows: recorded answers, their translations. Does not know: the product's decisi
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -20,8 +17,6 @@ from pydantic import BaseModel, ConfigDict
 from corrigible.schema.exchange import Json
 
 from .case import FOLDER, Case, Recorded, Stranger, load
-from .judge import judge
-from .replay import replay
 
 LANGUAGES: Final = ("de", "fr", "es", "pt", "zh", "ja")
 
@@ -98,33 +93,3 @@ def _text(text: str, translation: Translation, language: str) -> str:
     for code, neutral in translation.codes.items():
         text = text.replace(code, neutral)
     return translation.said(text, language)
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """How many translations of answers that are right in English are right, too."""
-
-    right: int
-    tried: int
-    harmful: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.right}/{self.tried}" + (f" ({self.harmful} harmful)" if self.harmful else "")
-
-
-def shares(rows: Iterable[Translation], languages: Iterable[str] = LANGUAGES) -> Mapping[tuple[str, str], Share]:
-    """Return the share of each kind and language of what stays right."""
-    right: Counter[tuple[str, str]] = Counter()
-    tried: Counter[tuple[str, str]] = Counter()
-    harmful: Counter[tuple[str, str]] = Counter()
-    for row in rows:
-        server, case = recorded_case(row)
-        if not judge(case, replay(row.server, server, case)).right:
-            continue
-        for language in languages:
-            other = told(case, row, language)
-            verdict = judge(other, replay(row.server, server, other))
-            tried[row.kind, language] += 1
-            right[row.kind, language] += verdict.right
-            harmful[row.kind, language] += verdict.harm
-    return {key: Share(right[key], tried[key], harmful[key]) for key in tried}

@@ -30,10 +30,6 @@ class Described(Protocol):
     @property
     def operations(self) -> Operations: ...
 
-    def below(self, base: str) -> Described | None:
-        """Return the description of the same API below a base path, too; None where paths have none."""
-        return None
-
     def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
         """Return every place where a request is not what its operation takes; with `at` those at or below a place."""
         ...
@@ -70,8 +66,11 @@ class Described(Protocol):
         """Return what is wrong with a method and path that name no operation, with the near ones."""
         ...
 
-    def vocabulary(self, operation: str) -> Vocabulary:
-        """Return the names and closed choices that an operation declares; nothing where it is unknown."""
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
+        """Return the names and closed choices that an operation declares; nothing where it is unknown.
+
+        Where a body is given, names that no object of it can have may be left out.
+        """
         ...
 
     def facts(self, operation: str) -> Json:
@@ -92,7 +91,7 @@ class Undescribed(Described):
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         return None
 
-    def vocabulary(self, operation: str) -> Vocabulary:
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         return Vocabulary()
 
     def facts(self, operation: str) -> Json:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.rows import rows
@@ -52,27 +50,6 @@ def test_the_place_and_the_keyword(loc: list[Any], kind: str, wanted: tuple[str,
     ((pointer, code, constraint),) = read({"loc": loc, "msg": "m", "type": kind})
     assert (pointer, constraint) == wanted
     assert code == kind
-
-
-@pytest.mark.parametrize(
-    ("kind", "ctx", "stated"),
-    [
-        ("less_than_equal", {"le": 100}, {"maximum": 100}),
-        ("greater_than", {"gt": 0.5}, {"exclusiveMinimum": 0.5}),
-        ("value_error.number.not_le", {"limit_value": 100}, {"maximum": 100}),
-        ("string_too_short", {"min_length": 3}, {"minLength": 3}),
-        ("too_long", {"field_type": "List", "max_length": 2, "actual_length": 3}, {"maxItems": 2}),
-        ("multiple_of", {"multiple_of": 5}, {"multipleOf": 5}),
-        ("greater_than", {"gt": "2020-01-01"}, {}),  # a limit of dates
-        ("decimal_max_digits", {"max_digits": 4}, {}),
-        ("missing", {}, {}),
-        ("less_than_equal", "100", {}),
-    ],
-)
-def test_the_limits_that_the_context_states(kind: str, ctx: Any, stated: dict[str, Any]) -> None:
-    item = {"loc": ["body", "a"], "msg": "m", "type": kind, "ctx": ctx}
-    (violation,) = GenericFormat().read(Exchange(REQUEST, 422, {}, b""), {"detail": [item]})
-    assert violation.stated == stated
 
 
 def test_several_and_noise() -> None:

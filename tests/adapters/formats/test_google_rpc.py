@@ -239,25 +239,6 @@ def broken(rule: str, message: str, field: str, **step: Any) -> Violation:
     return one
 
 
-@pytest.mark.parametrize(
-    ("rule", "message", "stated"),
-    [
-        ("uint32.lte", "value must be less than or equal to 100", {"maximum": 100}),
-        ("int64.lt", "value must be less than 100", {"exclusiveMaximum": 100}),
-        (
-            "uint32.gte_lte",
-            "value must be greater than or equal to 1 and less than or equal to 100",
-            {"minimum": 1, "maximum": 100},
-        ),
-        # numbers of an enumeration, whose names were sent
-        ("enum.in", "value must be in list [1, 2]", {}),
-        ("order.limit", "value must be less than or equal to 100", {}),
-    ],
-)
-def test_a_rule_states_its_limit_where_only_json_is_known(rule: str, message: str, stated: dict[str, Any]) -> None:
-    assert broken(rule, message, "size").stated == stated
-
-
 def test_a_oneof_has_no_place_in_json() -> None:
     assert broken("required", "exactly one field is required in oneof", "filter", fieldNumber=0).pointer == "/body"
     assert broken("required", "value is required", "filter").pointer == "/body/filter"

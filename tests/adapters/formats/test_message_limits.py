@@ -16,10 +16,7 @@ from tests._support.rows import rows
     [
         ("{'value': ['Missing data for required field.']}", {"value": ["Missing data for required field."]}),
         ('x [{"code": "a", "path": ["b", 0]}] y', [{"code": "a", "path": ["b", 0]}]),
-        ('{:a=>["can\'t be blank"]}', {"a": ["can't be blank"]}),
         ("{'a': (1, -2.5, None, True)}", {"a": [1, -2.5, None, True]}),
-        ("{'a', 'b'}", ["a", "b"]),
-        ("{name: 'x'}", {"name": "x"}),
         ("{a: 1", None),
         ("[IGNORE, OVERWRITE]", None),
         ("{}", None),
@@ -27,6 +24,8 @@ from tests._support.rows import rows
         ("[" * 3000, None),
         ("{'a': 1, 'b'}", None),
         ("[1 2]", None),
+        (r"{'a': '\d+ \u1 \'x\''}", {"a": r"\d+ \u1 'x'"}),
+        ("{'a', 'b'}", None),
         ("no data", None),
     ],
 )
@@ -56,23 +55,11 @@ def test_codes(code: str, keyword: str) -> None:
 @rows(
     ("code", "keyword", "members", "stated"),
     [
-        ("less_than_equal", "maximum", {"ctx": {"le": 200}}, {"maximum": 200}),
-        ("too_small", "", {"minimum": 3, "type": "string"}, {"minLength": 3}),
-        ("too_big", "", {"maximum": 3, "origin": "array", "inclusive": True}, {"maxItems": 3}),
-        ("too_big", "", {"maximum": 3, "inclusive": False}, {"exclusiveMaximum": 3}),
-        ("number.max", "maximum", {"context": {"limit": 5}}, {"maximum": 5}),
         ("any.only", "enum", {"context": {"valids": ["a", 1]}}, {"enum": ["a", 1]}),
-        ("max", "maximum", {"param": "10"}, {"maximum": 10}),
         ("oneof", "enum", {"param": "a b"}, {"enum": ["a", "b"]}),
-        ("pattern", "pattern", {"params": {"pattern": "^a$"}}, {"pattern": "^a$"}),
         ("isInt", "type", {}, {"type": "integer"}),
         ("x", "", {"values": [{"a": 1}]}, {}),
         ("x", "", {"max": True}, {}),
-        ("minLength", "minLength", {"limit": -1}, {}),
-        ("maxItems", "maxItems", {"limit": 2.5}, {}),
-        ("multipleOf", "multipleOf", {"limit": 0}, {}),
-        ("pattern", "pattern", {"params": {"pattern": "((("}}, {}),
-        ("pattern", "pattern", {"params": {"pattern": "a" * 201}}, {}),
         ("x", "", {"tags": ["a"]}, {}),
     ],
 )

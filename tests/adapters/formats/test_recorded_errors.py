@@ -40,6 +40,7 @@ LIMIT_NOT_TOLD = {
     *(("connexion", "too short"), ("jsonschema", "too short"), ("Go validator", "too large")),
     *(("Go validator, its text", "too large"), ("Go validator, its text", "too short")),
     *(("Go validator", "too short"), ("express-validator", "too large"), ("express-validator", "too short")),
+    ("Valibot", "too short"),
 }
 CHOICES_NOT_TOLD = {
     *("Django REST framework", "drf-standardized-errors", "Litestar", "msgspec", "cerberus", "express-validator"),

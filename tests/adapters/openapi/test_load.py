@@ -10,6 +10,7 @@ import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -19,6 +20,7 @@ from corrigible.adapters.openapi.description import read
 from corrigible.adapters.openapi.load import load
 from corrigible.rules.errors import AuthoringError
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 SHOP = Path(__file__).with_name("shop.yaml")
 
@@ -88,45 +90,55 @@ def test_two_operations_of_one_name_are_kept_apart(tmp_path: Path, cache: Path) 
     assert [found.find("GET", one) for one in ("/a", "/b")] == [("Same", {}), ("GET /b", {})]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("a.yaml", "a: 1\n", '1: not an OpenAPI description: "paths" is missing'),
-        ("a.yaml", "- 1\n", '1: not an OpenAPI description: "paths" is missing'),
-        ("a.yaml", "a: 1\na: 2\n", '2: key "a" stands twice'),
-        ("a.json", "{\n]", "2: not JSON: unexpected character"),
-        ("a.json", "[]", '1: not an OpenAPI description: "paths" is missing'),
-        ("a.json", '{"paths": {}}', '1: not an OpenAPI description: "openapi", its version, is missing'),
-        (
-            "a.json",
-            '{"swagger": "1.2", "apis": []}',
-            "1: this is Swagger 1.2: OpenAPI 3.0, 3.1, 3.2 and Swagger 2.0 are",
-        ),
-        ("a.json", '{"asyncapi": "3.0.0"}', "1: this is AsyncAPI: only OpenAPI 3 and Swagger 2.0 are read"),
-        (
-            "a.json",
-            '{"swagger": "1.2", "paths": {}}',
-            "1: this is Swagger 1.2: OpenAPI 3.0, 3.1, 3.2 and Swagger 2.0 are",
-        ),
-        ("a.yaml", "openapi: 3.0.3\nx: " + "9" * 5000, "2: a number of 5000 digits"),
-        ("a.yaml", "openapi: 3.0.3\nx: 0x" + "f" * 5000, "2: a number of 5002 digits"),
-        ("a.json", '{"openapi": "4.0.0", "paths": {}}', "1: this is OpenAPI 4.0.0: OpenAPI 3.0, 3.1, 3.2 and Swagger"),
-        ("a.json", '{"openapi": "30.1", "paths": {}}', "1: this is OpenAPI 30.1: OpenAPI 3.0, 3.1, 3.2 and Swagger"),
-        (
-            "a.json",
-            '{"asyncapi": "3.0.0", "paths": {}}',
-            "1: this is AsyncAPI: only OpenAPI 3 and Swagger 2.0 are read",
-        ),
-    ],
-)
-@pytest.mark.parametrize("check", [False, True], ids=["in this process", "in another"])
-def test_a_file_that_is_none(tmp_path: Path, cache: Path, name: str, text: str, said: str, check: bool) -> None:
-    path = tmp_path / name
+NO_DESCRIPTIONS: Final = [
+    ("a.yaml", "a: 1\n", '1: not an OpenAPI description: "paths" is missing'),
+    ("a.yaml", "- 1\n", '1: not an OpenAPI description: "paths" is missing'),
+    ("a.yaml", "a: 1\na: 2\n", '2: key "a" stands twice'),
+    ("a.json", "{\n]", "2: not JSON: unexpected character"),
+    ("a.json", "[]", '1: not an OpenAPI description: "paths" is missing'),
+    ("a.json", '{"paths": {}}', '1: not an OpenAPI description: "openapi", its version, is missing'),
+    (
+        "a.json",
+        '{"swagger": "1.2", "apis": []}',
+        "1: this is Swagger 1.2: OpenAPI 3.0, 3.1, 3.2 and Swagger 2.0 are",
+    ),
+    ("a.json", '{"asyncapi": "3.0.0"}', "1: this is AsyncAPI: only OpenAPI 3 and Swagger 2.0 are read"),
+    (
+        "a.json",
+        '{"swagger": "1.2", "paths": {}}',
+        "1: this is Swagger 1.2: OpenAPI 3.0, 3.1, 3.2 and Swagger 2.0 are",
+    ),
+    ("a.yaml", "openapi: 3.0.3\nx: " + "9" * 5000, "2: a number of 5000 digits"),
+    ("a.yaml", "openapi: 3.0.3\nx: 0x" + "f" * 5000, "2: a number of 5002 digits"),
+    ("a.json", '{"openapi": "4.0.0", "paths": {}}', "1: this is OpenAPI 4.0.0: OpenAPI 3.0, 3.1, 3.2 and Swagger"),
+    ("a.json", '{"openapi": "30.1", "paths": {}}', "1: this is OpenAPI 30.1: OpenAPI 3.0, 3.1, 3.2 and Swagger"),
+    (
+        "a.json",
+        '{"asyncapi": "3.0.0", "paths": {}}',
+        "1: this is AsyncAPI: only OpenAPI 3 and Swagger 2.0 are read",
+    ),
+]
+"""The name of a file, its text, and the line and the problem that are said of it."""
+
+
+def check_refused(path: Path, cache: Path, text: str, said: str, *, check: bool) -> None:
     path.write_text(text, "utf-8")
     with pytest.raises(AuthoringError) as caught:
         load(path, cache=cache, check=check)
     assert str(caught.value).startswith(f"{path}:{said}")
     assert entries(cache) == []
+
+
+@rows(("name", "text", "said"), NO_DESCRIPTIONS)
+def test_a_file_that_is_none(tmp_path: Path, name: str, text: str, said: str) -> None:
+    check_refused(tmp_path / name, tmp_path / "cache", text, said, check=False)
+
+
+@pytest.mark.parametrize(("name", "text", "said"), NO_DESCRIPTIONS[2:5])
+def test_another_process_says_the_same_of_a_file_that_is_none(
+    tmp_path: Path, cache: Path, name: str, text: str, said: str
+) -> None:
+    check_refused(tmp_path / name, cache, text, said, check=True)
 
 
 def test_yaml_is_of_version_1_2(tmp_path: Path, cache: Path) -> None:

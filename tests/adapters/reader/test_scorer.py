@@ -299,3 +299,15 @@ def test_a_told_lack_in_an_object_that_was_sent_is_at_its_place() -> None:
     for declared in (DECLARED, None):
         (error,) = errors_at_places(exchange, told, declared)
         assert (error.pointer, error.constraint) == ("/body/owner/name", "required")
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"field": "label", "message": "Invalid key 'blue'."}, ""),  # the value is what nobody knows
+        ({"field": "label", "message": "Invalid key 'label'."}, "additionalProperties"),
+    ],
+)
+def test_what_is_unknown_is_the_value_or_its_name(told: Json, expected: str) -> None:
+    (error,) = errors_at_places(Exchange(REQUEST, 400, {}, b""), told, DECLARED)
+    assert (error.pointer, error.constraint) == ("/body/label", expected)

@@ -1,4 +1,4 @@
-"""The TypeScript package: built, packed and installed as users get it, then used over real connections."""
+"""The TypeScript package over real connections: its sources, and every night as users install it."""
 
 from __future__ import annotations
 
@@ -64,6 +64,16 @@ def installed(source: Path, run: Run) -> Path:
     return user
 
 
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the package has its name, and its sources are run as they are."""
+    folder = tmp_path_factory.mktemp("sources")
+    (folder / "src").symlink_to(PACKAGE / "src")
+    named = {"type": "module", "name": "corrigible", "exports": "./src/index.ts"}
+    (folder / "package.json").write_text(json.dumps(named), "utf-8")
+    return folder
+
+
 @pytest.mark.nightly
 def test_a_user_s_program_is_checked_by_its_types(source: Path, installed: Path, run: Run) -> None:
     shutil.copy(HERE / "fetch.test.ts", installed)
@@ -74,21 +84,30 @@ def test_a_user_s_program_is_checked_by_its_types(source: Path, installed: Path,
     run(source / "node_modules/typescript/bin/tsc", "-p", installed, folder=installed)
 
 
-def test_the_fetch_wrapper(installed: Path, run: Run) -> None:
-    shutil.copy(HERE / "fetch.test.ts", installed)
-    shutil.copy(POLICIES, installed)
-    report = run("--test", "--test-reporter=tap", "fetch.test.ts", folder=installed)
+def check_fetch_wrapper(folder: Path, run: Run) -> None:
+    shutil.copy(HERE / "fetch.test.ts", folder)
+    shutil.copy(POLICIES, folder)
+    report = run("--test", "--test-reporter=tap", "fetch.test.ts", folder=folder)
     assert "# pass 42\n" in report
     assert "# fail 0\n" in report
+
+
+def test_the_fetch_wrapper(sources: Path, run: Run) -> None:
+    check_fetch_wrapper(sources, run)
+
+
+@pytest.mark.nightly
+def test_the_fetch_wrapper_as_it_is_installed(installed: Path, run: Run) -> None:
+    check_fetch_wrapper(installed, run)
 
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "refund.mjs"
 
 
-def test_the_example_of_a_refund_through_the_proxy(installed: Path, run: Run, stripe_proxy: Running) -> None:
+def test_the_example_of_a_refund_through_the_proxy(sources: Path, run: Run, stripe_proxy: Running) -> None:
     text = EXAMPLE.read_text("utf-8")
     assert text.count("http://127.0.0.1:8080") == 1
-    (installed / "refund.mjs").write_text(text.replace("http://127.0.0.1:8080", stripe_proxy.url), "utf-8")
-    *shown, amount = run("refund.mjs", folder=installed).splitlines()
+    (sources / "refund.mjs").write_text(text.replace("http://127.0.0.1:8080", stripe_proxy.url), "utf-8")
+    *shown, amount = run("refund.mjs", folder=sources).splitlines()
     assert amount == "300"
     assert '  /body/amount: "500" -> 300' in shown

@@ -420,7 +420,7 @@ class Describes(Described):
         missing = SchemaViolation("/body/currency", "required", {"type": "string"})
         return [] if "currency" in request.body else [missing]
 
-    def vocabulary(self, operation: str) -> Vocabulary:
+    def vocabulary(self, operation: str, body: Any = None) -> Vocabulary:
         return NOTHING
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:

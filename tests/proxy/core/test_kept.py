@@ -31,7 +31,7 @@ def endless() -> Iterator[tuple[str, int]]:
             yield f"{one.__module__}.{one.__qualname__}".removeprefix("corrigible."), one.cache_info().currsize
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_varied_refusals_fill_only_what_has_a_bound() -> None:
     """Blocks that are allocated for good are those of caches that are not full yet: a few for each refusal."""
     reference = SUITE / "reference"

@@ -200,9 +200,9 @@ def test_something_wider_or_less_is_not_what_was_asked_for(
 @pytest.mark.parametrize(
     ("message", "action"),
     [
-        ("Order 7 has already been approved", "ALREADY_DONE"),
-        ("The order is already approved.", "ALREADY_DONE"),
-        ("Already approved", "ALREADY_DONE"),
+        ("Order 7 has already been approved", "ESCALATE"),
+        ("The order is already approved.", "ESCALATE"),
+        ("Already approved", "ESCALATE"),
         ("The order 9 was already approved", "ESCALATE"),
         ("Parent order is already approved", "ESCALATE"),
         ("The invoice is already approved", "ESCALATE"),
@@ -221,10 +221,10 @@ def test_a_sentence_about_another_thing_is_no_answer(engine: Engine, message: st
 @rows(
     ("status", "beside", "action"),
     [
-        (409, {}, "ALREADY_DONE"),
+        (409, {}, "ESCALATE"),
         (400, {}, "ESCALATE"),
         (422, {}, "ESCALATE"),
-        (422, {"order": {"state": "approved"}}, "ALREADY_DONE"),
+        (422, {"order": {"state": "approved"}}, "ESCALATE"),
         (422, {"order": {"state": "open", "note": "approved or not"}}, "ESCALATE"),
     ],
 )

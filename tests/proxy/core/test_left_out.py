@@ -12,7 +12,7 @@ import pytest
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.reader import NeedsInput, Next, Terminal
+from corrigible.schema.reader import NeedsInput, Next
 from tests._support.by_description import feedback_about, followed
 from tests._support.rows import rows
 
@@ -120,13 +120,6 @@ def test_the_last_of_several_elements_is_taken_out_first(engine: Engine) -> None
     assert outcome.request.body["assignees"] == ["bob", "dan"]
 
 
-def test_what_never_changes_is_left_out_of_a_change(engine: Engine) -> None:
-    body = {"properties": {"profile": {"name": "a", "seed": "b"}}}
-    text = "Changing property 'profile.seed' is not allowed."
-    _, feedback = told(engine, body, {"error": {"message": text, "target": "profile.seed"}}, 409)
-    assert edits(feedback) == [("remove", "/body/properties/profile/seed")]
-
-
 CHAT: Json = {
     "messages": [
         {"role": "user", "content": "weather?"},
@@ -212,20 +205,6 @@ def test_a_member_with_words_of_the_missing_name(
     _, feedback = told(engine, body, message)
     assert edits(feedback) == [edit]
     assert asked(feedback) == [edit[1]]  # it may be another one
-
-
-QUOTA = 'pods "web" is forbidden: failed quota: q: must specify limits.cpu'
-
-
-def test_what_the_request_has_is_not_asked_for_again(engine: Engine) -> None:
-    has: Json = {"name": "a", "resources": {"limits": {"cpu": "1"}}}
-    for containers, code in (([has], "GIVEN_ALREADY"), ([has, {"name": "b"}], "FORBIDDEN")):
-        body: Json = {"kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": containers}}
-        answer = {"kind": "Status", "message": QUOTA, "details": {"name": "web", "kind": "pods"}}
-        request, feedback = told(engine, body, answer, 403)
-        assert isinstance(followed(feedback, request), Terminal)
-        has_it = "has what the server says" in feedback["suggestions"][0]["message"]
-        assert has_it is (code == "GIVEN_ALREADY")
 
 
 def test_an_entry_of_a_map_is_counted(engine: Engine) -> None:

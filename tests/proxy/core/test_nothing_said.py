@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.core.nothing_said import says_no_path, says_no_route, says_nothing
+from corrigible.proxy.core.request_at_fault import says_no_path, says_no_route, says_nothing
 from tests._support.rows import rows
 
 

@@ -146,24 +146,6 @@ def test_to_leave_a_member_out_of_a_write_is_confirmed(engine: Engine, method: s
     assert [one["safety"].get("requires_confirmation") for one in feedback["suggestions"]] == [confirms] * 2
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "You must provide at least one of name, id",
-        "Specify exactly one of `name` or `id`",
-        "body must contain at least one of `name` or `id`",
-    ],
-)
-def test_of_members_one_of_which_is_needed_the_caller_gives_one(engine: Engine, message: str) -> None:
-    request = post({"user": "a"})
-    feedback = feedback_about(engine, request, 400, {"message": message})
-    assert isinstance(followed(feedback, request), NeedsInput)
-    assert feedback is not None
-    assert feedback["type"] == "intent_disambiguation"
-    places = [[asked["pointer"] for asked in one["placeholders"]] for one in feedback["suggestions"]]
-    assert places == [["/body/name"], ["/body/id"]]
-
-
 @rows(
     ("body", "message"),
     [

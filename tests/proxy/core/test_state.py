@@ -293,13 +293,6 @@ def test_what_exists_is_not_named_by_two(engine: Engine) -> None:
     assert all("patch" not in one and one["safety"]["changes_intent"] for one in feedback.get("suggestions", ()))
 
 
-def test_another_path_is_asked_for_where_it_names_what_exists(engine: Engine) -> None:
-    request = Request("PUT", "/api/labels/top", {}, {"content-type": "application/json"}, {"colour": "red"})
-    feedback, _ = feedback_of(engine, request, 409, "Label top already exists", {})
-    assert asked(feedback) == [("/path", {"type": "string", "pattern": "^/api/labels/[^/]+$"})]
-    assert feedback["suggestions"][0]["safety"]["changes_intent"] is True
-
-
 @pytest.mark.parametrize(
     ("method", "message"),
     [

@@ -134,16 +134,13 @@ def test_of_a_fault_about_the_state_of_what_was_named_another_one_is_asked_for(e
     assert [one["pointer"] for one in answer["suggestions"][0]["placeholders"]] == ["/query/batchId"]
 
 
-def test_the_goal_holds_where_the_server_says_so_and_nothing_else_was_wished(engine: Engine) -> None:
+def test_a_sentence_alone_does_not_say_that_the_goal_holds(engine: Engine) -> None:
     message = "Kiln k-1 has already been fired."
     answer = feedback(engine, FIRE, message, 409)
     assert answer is not None
     end = apply(parse(answer), FIRE)
     assert isinstance(end, Terminal)
-    assert (end.action, end.parameters) == ("ALREADY_DONE", {"path": "/kilns/k-1/fire"})
-    wished = Request("POST", "/kilns/k-1/fire", body={"heat": 900})
-    other = feedback(engine, wished, message, 409)
-    assert other is None or other["suggestions"][0]["action"] != "ALREADY_DONE"
+    assert end.action == "ESCALATE"
 
 
 def test_an_error_at_a_place_beside_it_goes_first(engine: Engine) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.core.told_violation import stated_violation, unknown_member
+from corrigible.proxy.core.violation_finder import stated_violation, unknown_member
 from corrigible.rules.schema_repair.names import INSTEAD
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace
 from corrigible.rules.schema_repair.values import ONLY_ASKED, ONLY_TOLD
@@ -123,29 +123,6 @@ def test_the_value_that_a_server_has_instead(message: str, value: str, wanted: s
     found = violation if violation is not None and violation.keyword == "const" else None
     assert (None if found is None else found.schema["const"]) == wanted
     assert found is None or found.schema[ONLY_TOLD] is True
-
-
-@rows(
-    ("message", "value", "pattern"),
-    [
-        ("must start with 'cus_'", "42", "^cus_"),
-        ('should begin with "x/"', "y", "^x/"),
-        ("must be prefixed with cus_", "42", "^cus_"),
-        ("is not valid, e.g. cus_17", "42", "^cus_"),
-        ("use provider/model, for example `acme/one`", "one", "^acme/"),
-        ("must start with 'cus_'", "cus_42", None),
-        ("must not start with 'cus_'", "42", None),
-        ("must start with a letter", "42", None),
-        ("for example `acme/two`", "one", None),  # the beginning of another one
-        ("for example red", "42", None),
-        ("must start with 'cus_'", 42, None),
-    ],
-)
-def test_a_beginning_that_a_text_shows(message: str, value: Any, pattern: str | None) -> None:
-    request = Request("POST", "/x", body={"a": value})
-    violation = stated_violation(Violation(message=message, pointer="/body/a"), request, DeclaredPlace(TEXT))
-    assert (None if violation is None else violation.schema["pattern"]) == pattern
-    assert violation is None or violation.schema[ONLY_TOLD] is True
 
 
 def test_what_is_missing_has_what_is_declared_around_it() -> None:

@@ -72,9 +72,9 @@ def test_other_403_are_about_rights(engine: Engine, body: Any, message: str) -> 
     "message",
     ["The note has already been deleted.", "Note 7 was already removed", "This note has been deleted already."],
 )
-def test_what_is_gone_is_done(engine: Engine, message: str) -> None:
+def test_what_is_gone_is_told(engine: Engine, message: str) -> None:
     feedback = feedback_about(engine, Request("DELETE", "/v1/notes/7"), 410, {"message": message})
-    assert feedback is not None and [one["action"] for one in feedback["suggestions"]] == ["ALREADY_DONE"]
+    assert feedback is not None and [one["action"] for one in feedback["suggestions"]] == ["ESCALATE"]
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,11 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     ("/parcels", {"Sender": "x"}, "Bad Request", None),
     ("/parcels", {"Sender": "x"}, "unknown field 'Sender'", {"sender": "x"}),
     ("/parcels", {"Sender": "x"}, "sender is required", {"sender": "x"}),
+    # Another name that nobody knows would be left, and lost where a server takes the rest.
+    ("/parcels", {"Sender": "x", "colour": "red"}, "sender is required", None),
+    # A value that nobody sent is added only where no other member is what is missing.
+    ("/orders", {"total": 1}, "id is required", {"id": 1, "total": 1}),
+    ("/orders", {"total": 1}, "code is required", None),
     # A name is changed together with its value.
     ("/parcels", {"wieght": "5"}, "weight is required", None),
     ("/parcels", {"servcie": "expres"}, "unknown field servcie", None),
@@ -119,7 +124,8 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     ("/parcels", {"label": True}, "invalid label", None),
     ("/parcels", {"sender": True, "label": "x"}, "label must be a string like sender", None),
     ("/parcels", {"label": True}, "Bad Request", None),
-    ("/parcels", {"label": True}, "label must be a string", {"label": "true"}),
+    ("/parcels", {"label": True}, "label must be a string", None),
+    ("/parcels", {"label": 7}, "label must be a string", {"label": "7"}),
     # A slip, where the answer says nothing else, or something else.
     ("/parcels", {"wieght": 5}, "Bad Request", {"weight": 5}),
     ("/parcels", {"wieght": 5, "label": "zz"}, "label zz is refused", None),
@@ -182,6 +188,7 @@ def test_kinds(engine: Engine, path: str, body: Any, answer: Json, after: Any) -
         ("/parcels", {"sender": "a"}, "the body must be an array", [{"sender": "a"}]),
         ("/parcels", {"Sender": "x"}, "Bad Request", {"sender": "x"}),
         ("/parcels", {"label": True}, "invalid label", {"label": "true"}),
+        ("/parcels", {"label": True}, "label must be a string", {"label": "true"}),
         ("/parcels", {"seal": "hello!", "stamp": "abcdefgh"}, BASE64, {"seal": "aGVsbG8h", "stamp": "abcdefgh"}),
     ],
 )
@@ -215,7 +222,7 @@ def test_more_than_was_wished_is_not_sent_by_readers_that_send_what_is_flagged(
 
 
 VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
-    "elsewhere": ("POST", "/parcels", {"sender": True, "label": "x"}, 400, "label must be a string like sender"),
+    "elsewhere": ("POST", "/parcels", {"sender": 7, "label": "x"}, 400, "label must be a string like sender"),
     "known name": ("POST", "/parcels", {"Sender": "x"}, 400, "Sender must not be blank"),
     "told otherwise": ("POST", "/parcels", {"wieght": 5}, 400, "unknown field wieght, use label instead"),
     "made a text": ("POST", "/parcels", {"sender": 7, "label": "x"}, 400, "label 'x' of sender is not known"),
@@ -266,17 +273,18 @@ AGAINST: list[tuple[str, Change, Json, set[Evidence], bool]] = [
     ("strange", Change("/body/lines", "/body/lines", ROW, [ROW]), LINES, set(), False),
     ("strange", Change("/body/box", "/body/box", "a", {"width": "a"}), BOX, set(), True),
     ("strange", Change("/body/box", "/body/box", "a", {"name": "a"}), {"properties": {"name": {}}}, set(), False),
-    # Thirty of what: a text has to say it.
-    ("unit", Change("/body/timeout", "/body/timeout", 30, "30"), {"type": "string"}, set(), True),
+    # Thirty of what: a text has to say it. And no reference is a number.
+    ("form", Change("/body/parcelRefs/1", "/body/parcelRefs/1", 7, "7"), {"type": "string"}, set(), True),
+    ("form", Change("/body/timeout", "/body/timeout", 30, "30"), {"type": "string"}, set(), True),
     (
-        "unit",
+        "form",
         Change("/body/timeout", "/body/timeout", 30, "30"),
         {"type": "string", "pattern": "^[0-9]+$"},
         set(),
         False,
     ),
-    ("unit", Change("/body/label", "/body/label", 30, "30"), {"type": "string"}, set(), False),
-    ("unit", Change("/body/timeout", "/body/timeout", "30", "30s"), {"type": "string"}, set(), False),
+    ("form", Change("/body/label", "/body/label", 30, "30"), {"type": "string"}, set(), False),
+    ("form", Change("/body/timeout", "/body/timeout", "30", "30s"), {"type": "string"}, set(), False),
     # A name becomes one that is declared no more than the one that was sent.
     ("undeclared name", Change("/body/sendr", "/body/sende", "a", "a"), SENDER._replace(schema={}), set(), True),
     ("undeclared name", Change("/body/sender", "/body/sende", "a", "a"), SENDER, set(), False),

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.rules.schema_repair.first_violation import duplicates, first_violation, is_fully_checked
+from corrigible.rules.schema_repair.first_violation import first_violation, is_fully_checked
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply
 from corrigible.schema.writer import validate
-from tests._support.counted import counted
 from tests._support.rows import rows
 
 VALUES: list[Json] = [
@@ -148,39 +146,6 @@ def test_formats_are_as_they_are_known_here() -> None:
     assert first_violation("550e8400e29b41d4a716446655440000", {"format": "uuid"}) == "format"
     assert first_violation("a@b", {"format": "email"}) is None
     assert first_violation("zz", {"format": "tuuid"}) == "format"
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "alike"),
-    [("5", 5, True), (True, "true", True), ("5", [5], False), ([5], "5", False), ({}, "", False), (5, "6", False)],
-)
-def test_where_scalars_are_text_their_text_counts(one: Json, other: Json, alike: bool) -> None:
-    assert duplicates([one, other], text=True) == [1] * alike
-
-
-@pytest.mark.parametrize(
-    ("items", "text", "again"),
-    [
-        (["5", 5], False, []),
-        (["5", 5], True, [1]),
-        ([1, True, 1.0, "1"], False, [2]),
-        ([[1], [1.0], [True]], False, [1]),
-        ([[1], [1]], True, [1]),
-        ([{"a": 1, "b": [2]}, {"b": [2], "a": 1}, {"a": 1}], False, [1]),
-        ([None, None, False], False, [1]),
-        ([], False, []),
-    ],
-)
-def test_duplicates(items: list[Json], text: bool, again: list[int]) -> None:
-    assert duplicates(items, text=text) == again
-    assert counted(lambda: duplicates(items * 50, text=text))[1] >= 50 * len(items)
-
-
-def test_equality_is_that_of_json() -> None:
-    for one, other in itertools.product([0, 1, True, "1", 1.0], repeat=2):
-        alike = (one is True) == (other is True) and isinstance(one, str) == isinstance(other, str) and one == other
-        assert duplicates([one, other]) == [1] * alike, (one, other)
-    assert duplicates(["a", 1, "a", 1.0]) == [2, 3]
 
 
 @pytest.mark.parametrize("pattern", ["a{,}", "^\\{\\}$", "a{0}b{2,}", "x"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrigible.proxy.core.told_violation import unknown_member
+from corrigible.proxy.core.violation_finder import unknown_member
 from corrigible.rules.schema_repair.names import without
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
 from corrigible.rules.violation import Violation

@@ -61,8 +61,6 @@ MOMENT = {"type": "string", "format": "date-time"}
         ("type", {"type": "array"}, {"0": "a", "1": "b"}, ["a", "b"]),
         ("type", {"type": "object"}, '{"a": 1}', {"a": 1}),
         ("type", {"type": "object"}, "foo", ASK),
-        ("type", {"type": "string", "enum": ["open"]}, ["Open"], "open"),
-        ("anyOf", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, "7", 7),
         ("anyOf", {"anyOf": [{"type": "object"}, {"type": "string", "enum": [""]}]}, "foo", ASK),
         ("format", DAY, "2026/03/04", "2026-03-04"),
         ("format", DAY, "2026-3-4", "2026-03-04"),
@@ -124,8 +122,6 @@ def test_what_keeps_the_meaning_is_repaired_and_what_only_the_caller_has_is_aske
         ("maximum", {"type": "integer", "maximum": 100, "exclusiveMaximum": 100}, 100, 99),
         ("minimum", {"type": "integer", "minimum": 50}, 5, 50),
         ("maximum", {"type": "integer", "maximum": 100, "multipleOf": 30}, 500, 90),
-        ("multipleOf", {"type": "number", "multipleOf": 0.01}, 10.999, 11),
-        ("type", {"type": "integer", "maximum": 100}, "500", 100),
         ("format", {"format": "hostname"}, "https://example.com/x", "example.com"),
         ("pattern", {"pattern": "^[A-Z]{2}$"}, "de", "DE"),
         ("pattern", {"pattern": "^refs/heads/.+$"}, "main", "refs/heads/main"),
@@ -289,13 +285,6 @@ def test_parameters_say_a_query_only_where_a_reader_would_put_them_there() -> No
     writing = Request("POST", "/things", query={"state": "opened"}, body={"a": 1})
     assert said("/query/state", "enum", schema, reading).suggestions[0]["parameters"] == {"state": "open"}
     assert said("/query/state", "enum", schema, writing).suggestions[0]["parameters"] == {}
-
-
-def test_a_page_number_of_nought_is_the_first_page_where_nothing_is_written() -> None:
-    request = Request("GET", "/things", query={"page": "0"})
-    (suggestion,) = said("/query/page", "minimum", {"type": "integer", "minimum": 1}, request).suggestions
-    assert suggestion["parameters"] == {"page": 1}
-    assert suggestion["safety"] == {"side_effects": "none", "changes_intent": True}
 
 
 @pytest.mark.parametrize("name", ["sha", "url", "invoice_id", "customerId", "email", "api_key"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.schema_repair.schema_violation import Place
-from corrigible.rules.schema_repair.values import ONLY_ASKED, lowered, raised, repair_value, rounded
+from corrigible.rules.schema_repair.values import ONLY_ASKED, lowered, raised, repair_value
 from tests._support.rows import rows
 
 INTEGER = {"type": "integer"}
@@ -53,23 +53,6 @@ def test_too_small(value: Any, schema: dict[str, Any], wanted: float | None) -> 
     assert all(one.assumption == "the least that is allowed is sent" for one in made)
 
 
-@pytest.mark.parametrize(("value", "wanted"), [(0, [1]), ("0", [1]), (-1, []), ("-1", [])])
-def test_nought_is_the_first_page_where_nothing_is_written(value: Any, wanted: list[int]) -> None:
-    assert [one.value for one in raised(value, {"minimum": 1}, Place("page", reads=True))] == wanted
-    assert raised(value, {"minimum": 1}, Place("page")) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "wanted"),
-    [
-        *(("page", [1]), ("pageNumber", [1]), ("page[number]", [1]), ("start_index", [1]), ("offset", [1])),
-        *(("per_page", []), ("perPage", []), ("page_size", []), ("limit", []), ("", [])),
-    ],
-)
-def test_of_how_many_are_wanted_nought_says_nothing(name: str, wanted: list[int]) -> None:
-    assert [one.value for one in raised(0, {"minimum": 1}, Place(name, reads=True))] == wanted
-
-
 @rows(
     ("value", "schema", "wanted"),
     [
@@ -95,30 +78,6 @@ def test_too_large(value: Any, schema: dict[str, Any], wanted: float | None) -> 
     made = lowered(value, schema, Place())
     assert [one.value for one in made] == ([] if wanted is None else [wanted])
     assert all(one.assumption == "the most that is allowed is sent" for one in made)
-
-
-@rows(
-    ("value", "step", "wanted"),
-    [
-        (7, 5, [5]),
-        (7.5, 5, [10]),
-        (8, 5, [10]),
-        ("10.999", 0.01, [11]),
-        (1.26, 0.5, [1.5]),
-        (0, 5, [0]),
-        (1, 5, []),  # nothing would be left
-        (-1.2, 1, []),
-        (-1, 1, [-1]),
-        (7, 0, []),
-        (7, -5, []),
-        (7, None, []),
-        ("x", 5, []),
-    ],
-)
-def test_steps(value: Any, step: float | None, wanted: list[float]) -> None:
-    made = rounded(value, {"multipleOf": step}, Place())
-    assert [one.value for one in made] == wanted
-    assert all(one.assumption == "the nearest multiple is sent" for one in made)
 
 
 def test_spans_of_time() -> None:

@@ -104,19 +104,12 @@ ONLY = "another value was asked for, this is the one there is"
         ("type", {}, LIST, []),
         ("type", None, LIST, []),
         ("type", "a,b", {"type": "array"}, [(["a,b"], ""), (["a", "b"], "")]),
-        (
-            "type",
-            "500",
-            {"type": "array", "items": {"maximum": 10, **INTEGER}},
-            [([10], "it is sent as one element; the most that is allowed is sent")],
-        ),
         ("type", '{"a": 1}', {"type": "object"}, [({"a": 1}, "")]),
         ("type", [{"a": 1}], {"type": "object"}, [({"a": 1}, "")]),
         ("type", [{"a": 1}, {}], {"type": "object"}, []),
         ("type", [{"title": "x"}], LISTED, [({"items": [{"title": "x"}]}, "")]),  # and not its only element
         ("type", [{"items": []}], LISTED, [({"items": []}, "")]),
         ("type", ["x"], {"type": "object"}, []),
-        ("type", "500", {"maximum": 100, **INTEGER}, [(100, "the most that is allowed is sent")]),
         # Texts
         ("maxLength", "abc  ", {"maxLength": 3}, [("abc", "")]),
         ("maxLength", "ab cd", {"maxLength": 3}, []),
@@ -150,18 +143,6 @@ ONLY = "another value was asked for, this is the one there is"
         ("pattern", "!", {"pattern": "^[a-z]+$"}, []),
         ("pattern", "", {"pattern": "^$|x"}, []),
         ("pattern", 5, {"pattern": "^[a-z]+$"}, []),
-        # One of several schemas
-        ("anyOf", "7", {"anyOf": [INTEGER, {"type": "null"}]}, [(7, "")]),
-        (
-            "anyOf",
-            "500",
-            {"anyOf": [{"maximum": 9, **INTEGER}, {"enum": ["x500"]}]},
-            [(9, "the most that is allowed is sent")],
-        ),
-        ("oneOf", "opned", {"oneOf": [{"const": "x"}, {"enum": ["opened"]}]}, [("opened", "")]),
-        ("anyOf", "1", {"anyOf": [INTEGER, {"type": "number"}]}, [(1, "")]),
-        ("anyOf", 5, {"anyOf": [{"type": "string"}, {"type": "object"}]}, []),
-        ("anyOf", True, {"anyOf": [{"type": "string"}, {"type": "object"}]}, [("true", "")]),
         ("unknown", "x", {}, []),
         ("type", "9" * 8193, INTEGER, []),
         ("type", [5] * 257, INTEGER, []),

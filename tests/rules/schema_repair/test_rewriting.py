@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.core.told_violation import broken_text
+from corrigible.proxy.core.violation_finder import broken_text
 from corrigible.rules.pointer import MISSING
 from corrigible.rules.schema_repair.body import MALFORMED, repair_body
 from corrigible.rules.schema_repair.repair import repair

@@ -43,7 +43,6 @@ def after(said: Repair | None, request: Request) -> tuple[str, str] | None:
         ("/repos/o/r/pull", "/repos/o/r/pulls"),
         ("/repos/o/r/check_runs/1", "/repos/o/r/check-runs/1"),
         ("/customers", "/v1/customers"),
-        ("/api/v3/repos/o/r", "/repos/o/r"),
         ("/repos/o/r/", "/repos/o/r"),
         ("/v1/refund", "/v1/refunds"),  # no gRPC method, though it looks like one
         ("/user/repo", "/user/repos"),

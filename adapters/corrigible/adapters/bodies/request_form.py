@@ -2,8 +2,7 @@
 
 Knows: media types, which of them an operation takes. Does not know: values, why a server refused.
 
-The XML body of a request, as far as it is read: whether it is well-formed, and where its elements are.
-Values are not judged: which type an element has is not told by its text. Documents with a document type are not read.
+Of an XML body is read whether it is well-formed. Documents with a document type are not read.
 """
 
 from __future__ import annotations
@@ -31,8 +30,6 @@ from corrigible.rules.schema_repair.json_schema import types
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
-_MOST_ELEMENTS: Final = 2000
-_DEEPEST: Final = 64
 _BYTES_A_STEP: Final = 256
 _ENCODING: Final = re.compile(r"\s*<\?xml[^>]{0,200}encoding=[\"'](?!utf-?8[\"']|us-ascii[\"'])", re.IGNORECASE)
 
@@ -44,16 +41,6 @@ class Fault(NamedTuple):
     column: int
 
 
-class Element(NamedTuple):
-    """An element of a document."""
-
-    path: tuple[str, ...]
-    """The names from the root on, without prefixes."""
-    line: int
-    text: str
-    """What stands in it, where that is nothing but text."""
-
-
 class _Unread(Exception):
     """The document is none that is read."""
 
@@ -62,47 +49,25 @@ def is_xml(media: str) -> bool:
     return media in ("application/xml", "text/xml") or media.endswith("+xml")
 
 
-def read_elements(text: str) -> list[Element] | Fault | None:
-    """Return the elements of a document in their order, or where it is broken; None where it is not read."""
+def xml_fault(text: str) -> Fault | None:
+    """Return where a document is broken; None where it is not, or is not read."""
     if "\ufffd" in text or _ENCODING.match(text) is not None:
         return None  # its octets are not at hand
     spend(1 + len(text) // _BYTES_A_STEP)
     parser = expat.ParserCreate()
-    parser.buffer_text = True
-    elements: list[Element] = []
-    open_: list[tuple[str, int, list[str], int]] = []
-
-    def start(name: str, _: dict[str, str]) -> None:
-        if len(elements) + len(open_) >= _MOST_ELEMENTS or len(open_) >= _DEEPEST:
-            raise _Unread
-        open_.append((name.rpartition(":")[2], parser.CurrentLineNumber, [], len(elements)))
-
-    def end(_: str) -> None:
-        path = tuple(one[0] for one in open_)
-        _, line, parts, before = open_.pop()
-        elements.append(Element(path, line, "".join(parts).strip() if len(elements) == before else ""))
-
-    def characters(data: str) -> None:
-        if open_:
-            open_[-1][2].append(data)
 
     def refuse(*_: object) -> None:
         raise _Unread
 
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = characters
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     try:
         parser.Parse(text.encode(), True)
-    except _Unread:
-        return None
     except expat.ExpatError as problem:
         return Fault(problem.lineno, problem.offset + 1)
-    except ValueError:
+    except (_Unread, ValueError):
         return None
-    return elements
+    return None
 
 
 _CHARSET: Final = re.compile(r"(?i);\s*charset\s*=\s*\"?([\w.:-]{1,40})")
@@ -155,7 +120,7 @@ def body_form_violation(
     charset = _CHARSET.search(header)
     if charset is not None and charset[1].lower() not in ("utf-8", "utf8", "us-ascii") and not isinstance(body, str):
         return SchemaViolation("/headers/content-type", CHARSET, {}, header)
-    if isinstance(body, str) and is_xml(media) and isinstance(fault := read_elements(body), Fault):
+    if isinstance(body, str) and is_xml(media) and (fault := xml_fault(body)) is not None:
         return SchemaViolation("/body", MALFORMED_XML, fault._asdict(), body)
     if isinstance(body, str) and is_json(media):
         schema = documented.get(media, next((one for name, one in documented.items() if is_json(name)), {}))

@@ -142,9 +142,6 @@ LISTED_PLACES: Final = _names("fields keys missing missingfields invalidfields u
 """Members that list the places of one error: express-validator's `fields`, Zod's `keys`."""
 PARTS: Final = _names("location in source locationtype where")
 """Members that may hold the part of the request: express-validator's `location: "query"`."""
-MISSING_LISTS: Final = _names("params parameters fields arguments attributes properties names missing")
-"""Members that list the names of what is missing where the code says that something is."""
-MISSING_CODES: Final = frozenset(_names("missing required absent"))
 
 LISTS: Final = frozenset(
     _names(

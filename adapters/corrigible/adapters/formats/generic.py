@@ -257,18 +257,21 @@ def _as_sent(error: Violation, request: Request) -> Violation:
         place = f"{place}/{at[0]}" if len(at) == 1 else place
     told = error.native.get("told_place")
     names = [str(one) for one in told] if isinstance(told, list) else []
-    if there is MISSING and names and _is_inside(names, error.constraint, request):
+    is_lack = error.constraint == "required" and value_at(request, place.rpartition("/")[0]) is MISSING
+    if there is MISSING and is_lack and (holder := _inside(names[:-1], request)):
+        return error._replace(pointer=f"{holder}/{escape(names[-1])}")
+    if there is MISSING and (inside := _inside(names, request)):
+        if len(names) > 1:  # it is by no chance that one object has all the steps
+            return error._replace(pointer=inside)
         error = error._replace(native={**error.native, "relative_place": names})
     return error._replace(pointer=place) if place != error.pointer else error
 
 
-def _is_inside(steps: Sequence[str], constraint: str, request: Request) -> bool:
-    """Whether exactly one object inside the body has a place, or would lack it."""
-    sent = [one.path for one in islice(sent_places(request), _MOST_PLACES) if one.path[0] == "body"]
-    ends = [one for one in sent if one[-len(steps) :] == tuple(steps) and len(one) > len(steps) + 1]
-    if not ends and constraint == "required" and len(steps) > 1:
-        ends = [one for one in sent if one[1 - len(steps) :] == tuple(steps[:-1]) and len(one) > len(steps)]
-    return len(ends) == 1
+def _inside(steps: Sequence[str], request: Request) -> str:
+    """Return the place of these steps in the only object inside the body that has it; empty where not one has it."""
+    sent = [one for one in islice(sent_places(request), _MOST_PLACES) if one.path[0] == "body"] if steps else []
+    ends = [one for one in sent if one.path[-len(steps) :] == (*steps,) and len(one.path) > len(steps) + 1]
+    return ends[0].pointer if len(ends) == 1 else ""
 
 
 _MOST_PLACES: Final = 500

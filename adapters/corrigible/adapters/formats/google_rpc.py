@@ -17,7 +17,6 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .generic import answer_inside, at_member, at_path
-from .keywords import fit_keywords, states_of
 from .members import Members, beside, folded, text
 from .statement import complete
 from .text_shapes import fields_in
@@ -72,15 +71,6 @@ _STEP: Final = re.compile(r"\[(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|([^\
 _NAME: Final = re.compile(r"(?!.*//)[\w$*@+./-]{0,128}", re.ASCII)
 _OF_THE_REQUEST: Final = re.compile(r"(?i)\w*(?:request|req|input|message|body)")
 _LONGEST: Final = 512
-_BOUNDS: Final = {"gte": "minimum", "gt": "exclusiveMinimum", "lte": "maximum", "lt": "exclusiveMaximum"}
-_RULES: Final[Mapping[str, tuple[str, ...]]] = {
-    "const": ("enum",),
-    **{rule: (keyword,) for rule, keyword in _BOUNDS.items()},
-    **{f"{low}_{high}": (_BOUNDS[low], _BOUNDS[high]) for low in ("gt", "gte") for high in ("lt", "lte")},
-    **dict.fromkeys(("min_len", "max_len", "min_bytes", "max_bytes", "len"), ("minLength", "maxLength")),
-    **dict.fromkeys(("min_items", "max_items"), ("minItems", "maxItems")),
-}
-"""By the last part of a rule's id: the keywords that its message may state."""
 
 
 class _Status(NamedTuple):
@@ -145,6 +135,8 @@ def _errors(status: _Status, exchange: Exchange) -> list[Violation]:
         native.update(_facts(kind, members))
         placed += _violations(kind, members, status.code, exchange)
         around.append((members, "violations"))
+    if not placed and status.message == native.get("reason"):
+        status = status._replace(message=_text_of(native.get("metadata")) or status.message)
     placed = placed or [
         Violation(
             one.rule or status.code, one.text, pointer_of_field(one.field, exchange), one.rule, status.code, one.field
@@ -159,10 +151,17 @@ def _errors(status: _Status, exchange: Exchange) -> list[Violation]:
     ]
 
 
+def _text_of(metadata: Json) -> str:
+    """Return the one sentence in the facts of an ErrorInfo, where the status itself has the reason for a message."""
+    facts = metadata.values() if isinstance(metadata, Mapping) else ()
+    sentences = [one for one in facts if isinstance(one, str) and " " in one.strip()]
+    return sentences[0] if len(sentences) == 1 else ""
+
+
 def _of_prose(error: Violation, status: _Status, exchange: Exchange) -> list[Violation]:
     """Return an error with what its text says."""
     if error.native.get("detail") == "Violations" or (error.pointer and fields_in(status.message)):
-        return [_with_rule(error, exchange)]
+        return [error]
     if not error.pointer and (inside := answer_inside(error, exchange.request)):
         error = inside[0]._replace(code=error.code, type=error.type)
     if error.type in _NO_CODE and (code := written_code(error.message)):
@@ -172,17 +171,6 @@ def _of_prose(error: Violation, status: _Status, exchange: Exchange) -> list[Vio
         out = [at_member(one, exchange.request) if one.pointer else one for one in out]
     out = [at_path(one, exchange.request) or one for one in out]
     return [one._replace(code=one.code or error.code) for one in out]
-
-
-def _with_rule(error: Violation, exchange: Exchange) -> Violation:
-    """Return an error of a validator with what its rule states. Descriptors have the rule; OpenAPI seldom does."""
-    keyword = _RULES.get(error.constraint.rpartition(".")[2])
-    if exchange.request.protocol is Protocol.GRPC or keyword is None:
-        return error
-    stated = {name: limit for name, limit in states_of(error.message).items() if name in keyword}
-    if isinstance(listed := stated.pop("enum", None), list) and len(listed) == 1:
-        stated["const"] = listed[0]
-    return error._replace(stated=fit_keywords(stated, value_at(exchange.request, error.pointer)))
 
 
 def _kind(detail: Members) -> str:
@@ -205,7 +193,7 @@ def _members(detail: Members) -> Members:
             data = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
         except (binascii.Error, ValueError):
             return detail
-        from corrigible.adapters.protobuf.error_details import decoded  # protobuf takes 3 MB: few APIs send bytes
+        from corrigible.adapters.protobuf.descriptors import decoded  # protobuf takes 3 MB: few APIs send bytes
 
         return decoded(_type(detail), data) or detail
     return {name: value for name, value in detail.items() if not name.startswith("@")}

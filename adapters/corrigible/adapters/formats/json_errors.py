@@ -8,13 +8,13 @@ Knows: the table of shapes, what was sent. Does not know: descriptions, what sen
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import MISSING, value_at
-from corrigible.rules.safety.decisive import words
+from corrigible.rules.pointer import value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
@@ -41,7 +41,6 @@ from .pointers import (
     member_called,
     part_of,
     pointer,
-    steps,
     told_place,
     told_steps,
 )
@@ -142,6 +141,7 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         return
     inner = [] if any(names <= told.keys() for names in shapes.EXACT) else _inner_errors(members, at, below, walk)
     message = sentence(told, walk.names)
+    message = html.unescape(message) if any(one in message for one in _ESCAPED_QUOTES) else message
     says_more = any(one.message for one in inner) or not message
     if inner and (any(one.pointer or one.param for one in inner) or (says_more and not own.parts)):
         yield from inner
@@ -161,6 +161,10 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         )
         here = at.inside(at.key, below if own.parts or own.is_whole else around, members, "")
         yield from _with_lists(violation, told, own, here, walk)
+
+
+_ESCAPED_QUOTES: Final = ("&quot;", "&#39;", "&#039;")
+"""In a text that was made for a page, as Jetty's and WordPress' are."""
 
 
 def _own_place(told: Members, at: _At, walk: _Walk) -> Place | None:
@@ -202,9 +206,6 @@ def _with_lists(violation: Violation, told: Members, own: Place, at: _At, walk: 
     if (listed := _listed_places(told, own, walk.request)) is not None:
         yield from (_placed(violation, at._replace(place=place), walk) for place in listed)
         return
-    if not own.parts and (missed := _listed_missing(told, violation, walk.request)):
-        yield from (_placed(violation, at, walk).at(place, "required", {}) for place in missed)
-        return
     keyword = PYDANTIC_OF_LISTS.get(violation.code, "") if "loc" in told else ""
     placed = _placed(violation.at("", keyword or keyword_of(violation.code), {}), at, walk)
     yield placed if placed.pointer else placed._replace(pointer=shapes.PLACES_OF_CODES.get(violation.code, ""))
@@ -243,32 +244,6 @@ def _listed_places(told: Members, own: Place, request: Request) -> list[Place] |
         if len(listed) == len(value) and all(one.parts for one in listed):
             return listed
     return None
-
-
-def _listed_missing(told: Members, violation: Violation, request: Request) -> list[str]:
-    """Return the places of the names that are listed beside a text, if its code says that something is missing.
-
-    `{"code": "rest_missing_param", "message": "Des champs manquent.", "data": {"params": ["username", "email"]}}`.
-    What was sent is not missing: then the list is of something else. A text that has the names is read itself.
-    """
-    if shapes.MISSING_CODES.isdisjoint(words(violation.code[:_LONGEST_OF_PART])):
-        return []
-    for members in (
-        told,
-        *(folded(one) for name in told if name in shapes.WITH_MEMBERS and isinstance(one := told[name], dict)),
-    ):
-        for name in shapes.MISSING_LISTS:
-            value = members.get(name)
-            if not isinstance(value, list) or not 0 < len(value) <= _MOST or not all(map(is_name, value)):
-                continue
-            if any(str(one) in violation.message for one in value):
-                continue
-            places = list(dict.fromkeys(pointer(steps(str(one)), request) for one in value))
-            if all(
-                there is MISSING or there in ("", None, [], {}) for there in (value_at(request, one) for one in places)
-            ):
-                return places
-    return []
 
 
 def _is_node(told: Members, at: _At, walk: _Walk) -> bool:

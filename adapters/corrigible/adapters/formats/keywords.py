@@ -9,7 +9,7 @@ from typing import Final
 from corrigible.rules.wordings import read
 from corrigible.schema.exchange import Json
 
-from .members import fold, folded
+from .members import folded
 
 KEYWORDS: Final = frozenset(
     {
@@ -85,32 +85,12 @@ _CLOSED_LISTS: Final = (
     *("permitted", "permittedvalues", "valids", "enumvalues", "values", "expected", "supportedvalues", "validoptions"),
 )
 """Members that hold a closed list: ajv's `allowedValues`, Joi's `valids`, Zod's `options` and `values`."""
-_LIMITS: Final[Mapping[str, str]] = {
-    **{
-        fold(name): name
-        for name in KEYWORDS
-        if name.startswith(("min", "max", "exclusiveM")) or name in ("multipleOf", "pattern")
-    },
-    **dict.fromkeys(("ge", "gte", "min", "minvalue", "{{ min }}", "from"), "minimum"),
-    **dict.fromkeys(("le", "lte", "max", "maxvalue", "{{ max }}", "to"), "maximum"),
-    **{"gt": "exclusiveMinimum", "lt": "exclusiveMaximum", "divisor": "multipleOf", "regex": "pattern"},
-}
-"""Members that hold a limit: pydantic's `ctx`, Zod's issues, Vine's `meta`, Symfony's parameters."""
-_OF_THE_CODE: Final = (
-    *("limit", "limitvalue", "param", "comparisonvalue", "allowedvalue", "{{ limit }}", "{{ comparedvalue }}"),
-    *("requirement", "constraintvalue", "expectedvalue"),
-)
-"""Members that hold the limit of the keyword that the code says: ajv's and Joi's `limit`, Go's `param`."""
 _NESTED: Final = (
     *("extensions", "params", "ctx", "context", "meta", "parameters", "attributes"),
     "formattedmessageplaceholdervalues",
 )
-_LENGTHS: Final[Mapping[str, str]] = {"minimum": "min", "maximum": "max", "minLength": "min", "maxLength": "max"}
-_TEXTS: Final = frozenset({"string", "str", "text"})
-_ARRAYS: Final = frozenset({"array", "list", "set", "tuple", "slice"})
 _MOST_CHOICES: Final = 300
 _LONGEST_CODE: Final = 60
-_NO_LIMITS: Final = frozenset({"required", "additionalProperties", "enum", "type", "format"})
 
 
 def states_of(message: str) -> dict[str, Json]:
@@ -143,7 +123,7 @@ def stated_keywords(code: str, keyword: str, native: Mapping[str, Json], message
         if isinstance(inner := members.get(name), dict):
             members |= folded(inner)
     expected = members.get("expected")
-    stated = _listed(members, keyword) or _limits(members, code, keyword)
+    stated = _listed(members, keyword)
     if not stated and keyword in ("", "type") and (kind := _TYPE_OF_CODE.get(_plain(code))):
         stated = {"type": kind}
     if not stated and isinstance(expected, str):
@@ -181,62 +161,6 @@ def _options(written: str) -> list[Json]:
     """Return the items of a list in a text, whatever joins them."""
     listed = states_of(f"must be one of: {written}").get("enum")
     return listed if isinstance(listed, list) else []
-
-
-def _limits(members: Mapping[str, Json], code: str, keyword: str) -> dict[str, Json]:
-    about = str(members.get("origin") or members.get("type") or "").lower()
-    is_text = about in _TEXTS or "string" in code.lower()
-    is_array = about in _ARRAYS or code.startswith(("array", "list"))
-    if _plain(code) in ("tooshort", "toolong") and members.get("actuallength") is not None:
-        is_array = True  # pydantic's, of a list
-    stated: dict[str, Json] = {}
-    for name, value in members.items():
-        limited = _LIMITS.get(name) or (keyword if name in _OF_THE_CODE else "")
-        if not limited or limited in _NO_LIMITS:
-            continue
-        number = _number(value)
-        if limited == "pattern":
-            if isinstance(value, str) and _is_pattern(value):
-                stated["pattern"] = value
-        elif number is not None:
-            if limited in ("minimum", "maximum") and members.get("inclusive") is False:
-                limited = "exclusiveMinimum" if limited == "minimum" else "exclusiveMaximum"
-            if limited in ("minimum", "maximum") and keyword.endswith(("Length", "Items")):
-                limited = limited[:3] + keyword[3:]
-            elif limited in _LENGTHS and (is_text or is_array):
-                limited = _LENGTHS[limited] + ("Items" if is_array else "Length")
-            if _is_schema(limited, number):
-                stated[limited] = number
-    return stated
-
-
-def _is_pattern(text: str) -> bool:
-    """Whether a text is a regular expression: it goes to those who check a value by it."""
-    try:
-        re.compile(text[:_LONGEST_PATTERN])
-    except (re.error, OverflowError, RecursionError):
-        return False
-    return len(text) <= _LONGEST_PATTERN
-
-
-_LONGEST_PATTERN: Final = 200
-
-
-def _is_schema(keyword: str, number: float) -> bool:
-    """Whether JSON Schema takes a number for a keyword (2020-12, sections 6.2.1, 6.3 and 6.4 of its validation)."""
-    if keyword.endswith(("Length", "Items")):
-        return number >= 0 and float(number).is_integer()
-    return keyword != "multipleOf" or number > 0
-
-
-def _number(value: Json) -> int | float | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return value
-    if isinstance(value, str) and re.fullmatch(r"-?\d{1,15}(?:\.\d{1,9})?", value):
-        return float(value) if "." in value else int(value)
-    return None
 
 
 def _is_scalar(value: Json) -> bool:

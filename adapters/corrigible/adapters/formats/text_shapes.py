@@ -3,6 +3,7 @@
 | who | example |
 |---|---|
 | Fastify | `body/items/0/n must be integer, body/name must be string` |
+| ajv | `data/items/0 must have required property 'n'` |
 | Spring | `Required request parameter 'q' for method parameter type String is not present` |
 | zod's prettifyError | `✖ Invalid input: expected number, received string\n  → at items[0].n` |
 | GitHub | `For 'properties/labels', "bug" is not an array.` |
@@ -89,6 +90,15 @@ SHAPES: Final = (
         mark=" must ",
         pattern=re.compile(rf"(?P<part>{_PART})(?P<place>/\S{{0,300}})? (?P<text>must (?s:.+))"),
         between=re.compile(rf", (?={_PART}[/ ])"),
+    ),
+    TextShape(
+        mark=" must ",
+        pattern=re.compile(
+            r"(?:^|[\s:,(])(?:data)?(?P<place>(?:/[\w.~$@-]{1,80}){1,20}) "
+            r"(?P<text>must (?:have required|match (?:pattern|format)|NOT have|be (?:string|number|integer|boolean"
+            r"|array|object|null|equal to|[<>]=?)) ?[^\n]{0,400})"
+        ),
+        steps=((re.compile(r"^must have required property '([^'\n]{1,80})'"), "required"),),
     ),
     TextShape(
         mark=" [type=",

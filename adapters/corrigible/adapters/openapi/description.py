@@ -178,10 +178,6 @@ class Description:
             operations = operations.merged_with(described.with_prefix(base))
         return operations
 
-    def below(self, base: str) -> Description:
-        """Return the description of the same API, where requests have its paths below a base path, too."""
-        return Description(self._stored, *self._bases, base)
-
     def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
         """Return the violations of a request, misspelt names before missing members.
 
@@ -247,7 +243,7 @@ class Description:
         """Return other paths of the same operation: below the servers' base paths, with or without the last slash."""
         return self._suggester.written_paths(method, path)
 
-    def vocabulary(self, operation: str) -> Vocabulary:
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         """Return the names and closed choices that an operation declares; nothing where it is unknown."""
         return self._vocabulary(operation)
 
@@ -276,10 +272,6 @@ class Description:
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return near paths, or other methods of the same path, for a request that names no operation."""
         return self._suggester.nearest(method, path)
-
-    def paths_beside(self, method: str, path: str) -> SchemaViolation | None:
-        """Return the paths that there are instead of one that is near to none, for a question."""
-        return self._suggester.beside(method, path)
 
     def refusals(self, operation: str) -> dict[str, tuple[str, ...]]:
         """Return the documented statuses of refusals, each with the error codes that its schema lists."""

@@ -17,7 +17,7 @@ from .compiled_file import FORMAT, CompiledFile, NotCompiled, run_child
 from .description import Description
 from .source_files import digest
 
-_TRANSLATION = 18
+_TRANSLATION = 19
 """Of what schemas become, in the same format: what an earlier version left in the cache is not used."""
 _SMALL = 512 * 1024
 """Bytes up to which a description is compiled in this process: a larger one would leave its memory behind here."""

@@ -106,9 +106,6 @@ def _sent(
         if delimiter and delimiter in value:
             return Sent(read(value.split(delimiter), [schema], root), place, delimiter)
         return Sent(read(value, [schema], root, single=style != "deepObject"), place)
-    if isinstance(value, list) and "array" not in all_types(schema, root):
-        value = value[-1]  # what most servers take of a repeated name
-        return Sent(read(value, [schema], root), place)
     return Sent(read(value, [schema], root), place)
 
 
@@ -207,8 +204,6 @@ _CREDENTIAL: Final = re.compile(
     r"auth|cookie|secret|password|signature|credential|(?:api|private|access|csrf)[-_]?(?:key|token)|-token$"
 )
 _MOST_UNKNOWN: Final = 64
-_SEPARATOR: Final = re.compile(r"\s*[\s,;|]\s*")
-"""What people write between the elements of a list."""
 _OF_NAMES: Final = ("additionalProperties", "unevaluatedProperties", "required")
 _FORM: Final = "application/x-www-form-urlencoded"
 
@@ -371,7 +366,6 @@ class OperationChecker:
             name: [] for name, parameter in sent.items() if not parameter.is_valid
         }
         empty = {name for name, parameter in sent.items() if parameter.value is MISSING}
-        separated: set[str] = set()
         for violation in checker.schema_violations(instance, lambda path: query_locate(request.query, sent, path)):
             name = segments(violation.pointer)[1] if violation.pointer.count("/") > 1 else ""
             if violation.keyword == "required" and name in empty:
@@ -379,12 +373,6 @@ class OperationChecker:
             parameter = sent.get(name) or sent.get(name.partition("[")[0])
             if parameter is not None and parameter.joined == JSON:
                 in_texts.setdefault(name, []).append(violation)
-                continue
-            if name in separated:
-                continue
-            if (wrongly := self._wrongly_separated(name, request.query.get(name))) is not None:
-                separated.add(name)
-                yield wrongly
                 continue
             yield _rejoined(violation, parameter, checker)
         for name, violations in in_texts.items():
@@ -404,23 +392,6 @@ class OperationChecker:
         for one in self.query:
             if one["name"] in names and one.get("style") == "deepObject":
                 yield from (f"{one['name']}[{inner}]" for inner in declared([one["schema"]], root))
-
-    def _wrongly_separated(self, name: str, text: Json) -> SchemaViolation | None:
-        """Return the violation of a list whose elements are right, and that has other separators: `1 2` for `1,2`."""
-        one = next((one for one in self.query if one["name"] == name), None)
-        if one is None or not isinstance(text, str) or not (delimiter := delimiter_of(one)) or delimiter in text:
-            return None
-        elements = _SEPARATOR.split(text.strip())
-        checker = self._checker(f"query {name}", one["schema"])
-        if checker is None or not 1 < len(elements) <= _MOST_UNKNOWN:
-            return None
-        pointer = f"/query/{escape(name)}"
-        value = read(elements, [one["schema"]], checker.schema)
-        if "array" not in all_types(one["schema"], checker.schema) or any(
-            checker.schema_violations(value, lambda _: Spot(pointer, text))
-        ):
-            return None
-        return SchemaViolation(pointer, "enum", {"type": "string", "enum": [delimiter.join(elements)]}, text)
 
     def _unknown_parameter(self, request: Request, name: str, names: tuple[str, ...]) -> SchemaViolation:
         root = self.root({})

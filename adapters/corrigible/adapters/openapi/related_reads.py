@@ -6,8 +6,7 @@ Knows: methods and path templates. Does not know: answers, errors, what is sugge
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -15,31 +14,6 @@ from corrigible.adapters.operation import Operations
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import last_word, letters
-
-_TEMPLATE: Final = re.compile(
-    r"(?P<plain>[^ ]+ .*/(?:\{[^{}+/]+\}|[^{}/.]+))(?P<extension>\.(?:\{[^{}+/]+\}|json|xml))"
-)
-_PATH: Final = re.compile(r"(?P<plain>.*/[^/]+)(?P<extension>\.[A-Za-z][A-Za-z0-9]{1,7})")
-
-
-def without_extension(templates: Mapping[str, str]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Return the operations whose paths have no extension, and by their extension the others, without it."""
-    plain: dict[str, str] = {}
-    extended: dict[str, dict[str, str]] = {}
-    for key, name in templates.items():
-        match = _TEMPLATE.fullmatch(key)
-        if match is None:
-            plain[key] = name
-        else:
-            extended.setdefault(match["extension"], {})[match["plain"]] = name
-    return plain, extended
-
-
-def split_extension(path: str) -> tuple[str, str]:
-    """Return a path without its extension, and the extension with its dot, empty where it has none."""
-    match = _PATH.fullmatch(path)
-    return (path, "") if match is None else (match["plain"], match["extension"])
-
 
 _CHANGES: Final = ("PATCH", "PUT")
 _ENDINGS: Final = ("id", "ids", "name", "names", "key", "slug", "uuid", "ref", "code")
@@ -96,13 +70,11 @@ class Item(NamedTuple):
     by_name: bool = False
     others: frozenset[str] = frozenset()
     """What has a path of its own in the place of the variable: `me`, `logout`."""
-    extension: str = ""
-    """What stands behind the variable: `.json`."""
 
     def path(self, value: str) -> str:
         """Return the path of one resource, empty where it may be another operation's."""
         is_taken = value.casefold() in self.others or value.casefold() in _ACTIONS
-        return "" if is_taken else f"{self.base}/{quote(value, safe='')}{self.extension}"
+        return "" if is_taken else f"{self.base}/{quote(value, safe='')}"
 
 
 class Creation(NamedTuple):
@@ -131,12 +103,7 @@ class RelatedReads:
         """By its last segment: each shape of a GET that ends in no variable."""
         self._fixed: dict[tuple[str, ...], set[str]] = {}
         """By the shape of the beginning of a path: the segments that go on from it and are no variables."""
-        plain, extended = without_extension(operations.templates)
-        self._extended: dict[str, RelatedReads] = {}
-        """By operation whose path ends with an extension: the reads whose paths end alike, without it."""
-        for table in extended.values():
-            self._extended |= dict.fromkeys(table.values(), RelatedReads(Operations(table), needs_query))
-        for key, name in plain.items():
+        for key, name in operations.templates.items():
             method, _, template = key.partition(" ")
             parts = tuple(template.strip("/").split("/"))
             if any("{" in part and not _is_variable(part) for part in parts) or template.rpartition("/")[2][:2] == "{+":
@@ -161,10 +128,6 @@ class RelatedReads:
 
     def named(self, method: str, path: str) -> list[NamedResource]:
         """Return the resources that a path names, the innermost first."""
-        if (extended := self._extended_reads(method, path)) is not None:
-            reads, plain, ending = extended
-            named = reads.named(method, plain)
-            return [one._replace(collection=one.collection and f"{one.collection}{ending}") for one in named]
         segments = path.strip("/").split("/")
         template = self._template(method, segments)
         resources = []
@@ -177,13 +140,6 @@ class RelatedReads:
 
     def creation(self, method: str, path: str) -> Creation | None:
         """Return the collection that a POST to a path adds to, None where it is not seen to be one."""
-        if (extended := self._extended_reads(method, path)) is not None:
-            reads, plain, ending = extended
-            creation = reads.creation(method, plain)
-            if creation is None:
-                return None
-            listed = creation.collection and f"{creation.collection}{ending}"
-            return Creation(listed, tuple(one._replace(extension=ending) for one in creation.items))
         segments = path.strip("/").split("/")
         template = self._template(method, segments)
         if method != "POST" or not template or _is_variable(template[-1]):
@@ -192,12 +148,6 @@ class RelatedReads:
         items = [one for one in (self._item(shape, base), *self._items_by_name(shape, base)) if one is not None]
         listed = self._listed(segments, shape)
         return Creation(listed, tuple(items)) if listed or items else None
-
-    def _extended_reads(self, method: str, path: str) -> tuple[RelatedReads, str, str] | None:
-        """Return the reads of paths that end alike, the path without its extension, and the extension."""
-        match = self._operations.find(method, path) if self._extended else None
-        reads = self._extended.get(match[0]) if match is not None else None
-        return None if reads is None else (reads, *split_extension(path))
 
     def _item(self, shape: tuple[str, ...], base: str, name: str = "") -> Item | None:
         whole = (*shape, *([name] if name else []), "{}")
@@ -224,9 +174,6 @@ class RelatedReads:
         Paths with variables count where the request's own path gives their values. What is nearest to the root comes
         first: `/auth/shelves` may be the shelves that somebody sees; of equally near ones, what has most of the path.
         """
-        if (extended := self._extended_reads(method, path)) is not None:
-            reads, plain, ending = extended
-            return [f"{one}{ending}" for one in reads.collections(member, method, plain)]
         heads = list(_heads(member))
         segments = path.strip("/").split("/")
         template = self._template(method, segments)

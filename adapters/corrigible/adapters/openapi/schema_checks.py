@@ -2,14 +2,12 @@
 
 Bounds of checking a request: its cost is computed before the work.
 A validator returns every error with a copy of its value, and errors of alternatives with copies of the values inside:
-errors are therefore computed for a small enough part of the request.
+errors are therefore computed for a small enough request.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -17,9 +15,9 @@ from typing import Any, Final, NamedTuple
 import jsonschema_rs
 
 from corrigible.rules.budget import Exhausted, count_values, spend
-from corrigible.rules.pointer import MISSING, escape
+from corrigible.rules.pointer import MISSING, escape, resolve_segments
 from corrigible.rules.safety.nearness import is_same, is_slip, nearest
-from corrigible.rules.schema_repair.first_violation import compile_validator, duplicates, first_violation
+from corrigible.rules.schema_repair.first_violation import compile_validator, first_violation
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, SELECTS, Schema, member, parts, takes_any_text
 from corrigible.rules.schema_repair.levels import GENERAL_NAMES, MISPLACED, REQUIRED
 from corrigible.rules.schema_repair.names import may_limit
@@ -27,10 +25,7 @@ from corrigible.rules.schema_repair.schema_violation import MOST, DeclaredPlace,
 from corrigible.schema.cache import remembered
 from corrigible.schema.exchange import Json
 
-from .schema_path import CHOSEN, at, chosen_first, declared, is_unset, small, target
-
-_MOST_CANDIDATES: Final = 6
-"""Members that alternatives require one of: more are no choice to offer."""
+from .schema_path import at, declared, is_unset, small, target
 
 
 def candidate_branches(schema: Json, branches: Sequence[Json], instance: Json, root: Schema) -> list[int]:
@@ -87,24 +82,6 @@ def distance(errors: Sequence[jsonschema_rs.ValidationError], depth: int) -> tup
     return another, len(faults)
 
 
-def is_choice_of_members(
-    contexts: Sequence[Sequence[jsonschema_rs.ValidationError]],
-    alternatives: Sequence[Schema],
-    error: jsonschema_rs.ValidationError,
-) -> bool:
-    """Whether alternatives only require members of an object that has none: then fewer members are not nearer."""
-    for inner in (inner for context in contexts for inner in context):
-        kind: Any = inner.kind
-        if kind.name != "required" or inner.instance_path != error.instance_path:
-            return False
-    required = {str(name) for alternative in alternatives for name in alternative.get("required", ())}
-    return (
-        isinstance(error.instance, Mapping)
-        and required.isdisjoint(error.instance)
-        and len(required) <= _MOST_CANDIDATES
-    )
-
-
 def complete(alternative: dict[str, Json], names: Mapping[str, Json], root: Schema) -> dict[str, Json]:
     """Add the schemas of members that an alternative requires and the schema around it declares."""
     needed = [name for name in alternative.get("required", ()) if name in names]
@@ -115,95 +92,13 @@ def complete(alternative: dict[str, Json], names: Mapping[str, Json], root: Sche
 
 
 LARGE: Final = 128
-"""Values. Of a larger request errors are collected for a part only; whether it is valid is checked as a whole."""
-_MOST_BOUNDED: Final = 512
-_MOST_EVER: Final = 2048
-_MOST_ALIKE: Final = 64
-"""Elements of one array, or undeclared members of one object, that are looked at."""
+"""Values. Of a larger request misspelt and misplaced members that are allowed are not looked for."""
+_MOST_CHECKED: Final = 4096
+"""Values. Of a larger request nothing is said: each error holds a copy of what it is about."""
+_MOST_ERRORS: Final = 2 * MOST
 HIGHEST_PRICE: Final = 20_000
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
 _BESIDE: Final = frozenset(_IN_PLACE)
-
-
-class Known(NamedTuple):
-    """Facts about the places of an instance."""
-
-    declared: Callable[[Path], Mapping[str, Json]]
-    """The members that are declared at a place."""
-    fits: Callable[[Path], Callable[[Json], bool] | None]
-    """The check of an element of the array at a place, None where there is none."""
-
-
-class Part(NamedTuple):
-    """A part of an instance."""
-
-    instance: Json
-    size: int
-    """How many values it holds."""
-    elements: Mapping[tuple[str | int, ...], Sequence[int]]
-    """By the place of a shortened array in the part: the indexes of its elements in the whole array."""
-
-    def place(self, path: Path) -> Path:
-        """Return where a place of the part is in the whole instance."""
-        if not self.elements:
-            return path
-        out: list[str | int] = []
-        for step in path:
-            at = len(out)
-            stands = self.elements.get(tuple(path[:at])) if isinstance(step, int) else None
-            out.append(stands[step] if stands is not None and isinstance(step, int) and step < len(stands) else step)
-        return out
-
-
-def part_of(instance: Json, costs: Known) -> Part:
-    """Return the part of a large instance that is looked at: what is declared, and some of what is alike.
-
-    Of the elements of a long array those that do not fit. Raises Exhausted where it is still too much.
-    """
-    left, count = _MOST_BOUNDED, 0
-    whole: list[Json] = []
-    elements: dict[tuple[str | int, ...], Sequence[int]] = {}
-    waiting: deque[tuple[Json, tuple[str | int, ...], Any, Any]] = deque([(instance, (), whole, None)])
-    while waiting:
-        value, path, into, key = waiting.popleft()
-        count += 1
-        if count > _MOST_EVER:
-            raise Exhausted(f"more than {_MOST_EVER:,} values of a request to check")
-        out: Any = value
-        room = min(_MOST_ALIKE, max(0, left))
-        if isinstance(value, Mapping):
-            out = {}
-            spend(1 + len(value) // _VALUES_A_STEP)
-            names = costs.declared(path)
-            declared = [name for name in value if name in names]
-            others = list(islice((name for name in value if name not in names), room))
-            left -= len(others)
-            waiting += [(value[name], (*path, name), out, name) for name in (*declared, *others)]
-        elif isinstance(value, list):
-            out = []
-            some: Sequence[int] = range(min(len(value), room))
-            if len(value) > room:
-                some = elements[path] = _not_fitting(value, costs.fits(path), room)
-            left -= len(some)
-            waiting += [(value[index], (*path, place), out, None) for place, index in enumerate(some)]
-        if key is None:
-            into.append(out)
-        else:
-            into[key] = out
-    spend(count)
-    return Part(whole[0], count, elements)
-
-
-def _not_fitting(items: Sequence[Json], fits: Callable[[Json], bool] | None, most: int) -> list[int]:
-    """Return the indexes of the first elements that do not fit, else of duplicates, else of the first elements."""
-    wrong: list[int] = []
-    if fits is not None:
-        spend(len(items))
-        wrong = list(islice((index for index, item in enumerate(items) if not fits(item)), most))
-    if not wrong and (again := duplicates(items)[: most // 2]):
-        twice = set(duplicates([items[index] for index in again] + list(items)))
-        wrong = sorted({index - len(again) for index in twice if index >= len(again)})[:most]
-    return wrong or list(range(min(len(items), most)))
 
 
 def written_out(schema: Schema) -> int:
@@ -246,17 +141,12 @@ def price(instance: Json, schema: Schema) -> int:
         count = 1
         if "$ref" in here:
             count += of(definitions.get(str(here["$ref"]).rpartition("/")[2]), value)
-        chosen = 0
         for word in () if _BESIDE.isdisjoint(here) else _IN_PLACE:
             inner = here.get(word)
             if inner is None:
                 continue
             for one in inner if isinstance(inner, list) else inner.values() if word == "dependentSchemas" else (inner,):
-                if isinstance(one, dict) and CHOSEN in one:  # at most one of these applies
-                    chosen = max(chosen, of(one["then"], value))
-                else:
-                    count += of(one, value)
-        count += chosen
+                count += of(one, value)
         if isinstance(value, dict):
             members, others = here.get("properties", {}), here.get("additionalProperties")
             patterns = here.get("patternProperties", {}).values()
@@ -328,10 +218,6 @@ class SchemaChecker:
         """Raises ValueError where the schema is none that can be compiled."""
         self.schema = schema
         self._validator = compile_validator(schema)
-        # For collecting errors: the same with one alternative chosen first, where a schema is recursive.
-        self._told = chosen_first(schema)
-        self._teller = self._validator if self._told is schema else compile_validator(self._told)
-        self._elements = _by_place(self._element)
         self._places = _by_place(self._object)
         self._broken_schemas = _by_place(self._broken_schema)
         self._declared_places = _by_place(self._declared_place)
@@ -348,7 +234,7 @@ class SchemaChecker:
 
     @functools.cached_property
     def _size(self) -> int:
-        return written_out(self._told)
+        return written_out(self.schema)
 
     @functools.cached_property
     def any_text(self) -> frozenset[str]:
@@ -357,56 +243,18 @@ class SchemaChecker:
 
     def schema_violations(self, instance: Json, locate: Locate) -> list[SchemaViolation]:
         """Return what the instance breaks, misspelt names first."""
-        size = count_values(instance, LARGE + 1)
+        size = count_values(instance, _MOST_CHECKED + 1)
         spend(2 + size // _VALUES_A_STEP)
-        if self._validator.is_valid(instance):
+        if self._validator.is_valid(instance) or size > _MOST_CHECKED:
             return []
-        whole = size <= LARGE
-        costs = Known(lambda path: self._declared(path).members, self._fitting)
-        part = Part(instance, size, {}) if whole else part_of(instance, costs)
-        violations = self._broken(part, lambda path: locate(part.place(path)), whole=whole)
+        spend(size if size * self._size <= HIGHEST_PRICE else price(instance, self.schema))
+        errors = list(islice(self._validator.iter_errors(instance), _MOST_ERRORS))
+        copies = (resolve_segments(instance, [str(step) for step in error.instance_path]) for error in errors)
+        spend(sum(_AN_ERROR + count_values(one, LARGE) // _VALUES_OF_AN_ERROR for one in copies))
+        found = list(islice((one for error in errors for one in self._of(error, locate)), MOST))
+        violations = [one._replace(value=MISSING) if one.keyword == "required" else one for one in found]
+        violations = [*self._respelt(violations, instance, locate), *violations]
         return sorted(violations, key=lambda violation: violation.keyword != "additionalProperties")
-
-    def _broken(self, part: Part, locate: Locate, *, whole: bool) -> list[SchemaViolation]:
-        cost, size, _ = part
-        spend(size if size * self._size <= HIGHEST_PRICE else price(cost, self._told))
-        errors = list(self._teller.iter_errors(cost))
-        spend(len(errors) * (_AN_ERROR + size // _VALUES_OF_AN_ERROR))
-        violations = list(
-            itertools.islice(
-                (schema_violation for error in errors for schema_violation in self._of(error, locate)), MOST
-            )
-        )
-        if not whole:
-            violations = [violation for violation in violations if not _is_only_of_part(violation)]
-        violations = [
-            violation._replace(value=MISSING) if violation.keyword == "required" else violation
-            for violation in violations
-        ]
-        return [*self._respelt(violations, cost, locate), *violations, *self._too_long(part, locate)]
-
-    def _too_long(self, part: Part, locate: Locate) -> Iterator[SchemaViolation]:
-        """Yield arrays that have too many elements, which of a part cannot be seen."""
-        for path in part.elements:
-            spot = locate(path)
-            for schema in at(self.schema, [str(step) for step in path]):
-                limits = small(schema, self.schema)
-                if isinstance(spot.value, list) and len(spot.value) > limits.get("maxItems", len(spot.value)):
-                    yield SchemaViolation(spot.pointer, "maxItems", limits, spot.value)
-                    break
-
-    def _fitting(self, path: Path) -> Callable[[Json], bool] | None:
-        """Return the check of an element of the array at a place."""
-        return self._elements(tuple("0" if str(part).isdecimal() else str(part) for part in (*path, 0)))
-
-    def _element(self, path: tuple[str, ...]) -> Callable[[Json], bool] | None:
-        schemas = at(self.schema, path)
-        if not schemas:
-            return None
-        try:
-            return compile_validator({"allOf": schemas, "$defs": self.schema.get("$defs", {})}).is_valid
-        except ValueError:
-            return None
 
     def misspelt(self, path: Path, locate: Locate) -> SchemaViolation | None:
         """Return the violation of an undeclared member beside declared ones, whether or not it is allowed."""
@@ -457,7 +305,7 @@ class SchemaChecker:
                     yield self._unknown([*path, name], locate)._replace(keyword=MISPLACED)
 
     def _outer(self, path: Path) -> Schema | None:
-        return self._declared(path[:-2]).closed if len(path) > 1 and _is_member(path[-2]) else None
+        return self._declared(path[:-2]).closed if len(path) > 1 and not str(path[-2]).isdecimal() else None
 
     def _declared(self, path: Path) -> _Object:
         """Return what is declared at a place; all elements of an array are one place."""
@@ -493,7 +341,7 @@ class SchemaChecker:
             names = self._declared(path).members
             absent = [name for name in names if _below(here, name) in missing]
             free = [one for one in names if one not in members] if absent else []
-            strange = itertools.islice((name for name in members if name not in names), _MOST_RESPELT)
+            strange = islice((name for name in members if name not in names), _MOST_RESPELT)
             for name in strange if absent else ():
                 # What is near to none of those that are missing need not be compared with the others.
                 near = nearest(name, free) if nearest(name, absent) else []
@@ -544,7 +392,7 @@ class SchemaChecker:
         return small(self._walked(path), self.schema)
 
     def _walked(self, path: Path) -> Json:
-        node: Any = self._told
+        node: Any = self.schema
         for part in path:
             node = node[int(part)] if isinstance(node, list) else node[str(part)]
         return node
@@ -563,10 +411,6 @@ class SchemaChecker:
         left = candidate_branches(schema, branches, error.instance, self.schema)
         distances = {index: distance(contexts[index], len(error.instance_path)) for index in left}
         best = [index for index in left if distances[index] == min(distances.values())]
-        if len(best) < len(left) and is_choice_of_members(
-            [contexts[index] for index in left], [target(branches[index], self.schema) for index in left], error
-        ):
-            best = left
         if len(best) > 1:
             best = self._prefer_array(best, branches, error.instance) or best
         if len(best) == 1:
@@ -652,19 +496,6 @@ class SchemaChecker:
             and isinstance(inner.get("items"), Mapping)
             and first_violation(value, small(inner["items"], self.schema)) is None
         ]
-
-
-_TOO_FEW: Final = frozenset({"minItems", "minProperties", "contains", "minContains", "dependentRequired"})
-
-
-def _is_only_of_part(violation: SchemaViolation) -> bool:
-    """Whether what is wrong may be so only because a part of the request was looked at."""
-    return violation.keyword in _TOO_FEW or (violation.keyword == "required" and violation.value is not MISSING)
-
-
-def _is_member(step: str | int) -> bool:
-    """Whether a step leads to a member, not to an element."""
-    return isinstance(step, str) and not step.isdecimal()
 
 
 def _below(pointer: str, name: str | int) -> str:

@@ -280,22 +280,6 @@ class OperationSuggester:
         pattern = "/".join("[^/]+" if "{" in part else re.escape(part) for part in longer[0].split("/"))
         return SchemaViolation("/path", ELSEWHERE, {"type": "string", "pattern": f"^{pattern}$"}, path)
 
-    def beside(self, method: str, path: str) -> SchemaViolation | None:
-        """Return the paths that have the method, where they are few; None where the path is not one below the API's.
-
-        Of files, such as the icon that browsers look for, nothing is said.
-        """
-        spend(len(self._templates))
-        *beginning, last = path.strip("/").split("/")
-        bases = {one.strip("/").split("/")[0] for listed in self._templates.values() for one in listed}
-        is_based = len(bases) > 1 or beginning[:1] == list(bases)
-        if not last or "." in last or not is_based or len(path) > _MOST_LETTERS:
-            return None
-        listed = [one for (other, _), each in self._templates.items() if other == method.upper() for one in each]
-        plain = [one for one in listed if "{" not in one and one.strip("/").split("/")[:1] == beginning[:1]]
-        offered: dict[str, Json] = {"enum": sorted(plain)} if 0 < len(plain) <= _MOST_AROUND else {"pattern": "^/"}
-        return SchemaViolation("/path", "around", {"type": "string", **offered}, path)
-
     def _without_verb(self, method: str, path: str) -> SchemaViolation | None:
         """Return the path before a last word that only says what the method does: `POST /things/create`."""
         plain, _, word = path.rstrip("/").rpartition("/")

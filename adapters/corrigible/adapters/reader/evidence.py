@@ -5,7 +5,6 @@ Knows: one refusal, its candidate places, what breaks the description. Does not 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
@@ -432,7 +431,7 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
             yield f"named, with its value {order}, {_status(refusal)}"
     elif any(one in text.lower() for one in facts.message.quoted if len(one) > 1):
         yield "a quoted text is part of its value"
-    elif (parts := [one for one in _APART.split(text) if len(one) > 2][:_MOST_PARTS]) and len(parts) > 1:
+    elif (parts := [one for one in text.translate(_APART).split() if len(one) > 2][:_MOST_PARTS]) and len(parts) > 1:
         told = [one for one in parts if facts.message.find(one) >= 0]
         if told:
             yield "all parts of its value are there" if len(told) == len(parts) else "a part of its value is there"
@@ -501,23 +500,14 @@ def _text(value: Json) -> str:
 
 _LONGEST_VALUE: Final = 200
 _MOST_PARTS: Final = 12
-_APART: Final = re.compile(r"[/.:;,#?&=\s()\[\]{}<>'\"`|]+")
-_NOTHING: Final = re.compile(
-    r"(?<![\w'\"`])(?:\"\"|''|``|\[\])(?![\w'\"`])|\w (?:id|name|key|uuid|slug)\W{0,3}= (?=[a-z])"
-    r"|(?<![\w.])(?:undefined|None|null|nil|NaN)(?![\w.]|-)"
-)
-"""What languages print for no value."""
+_APART: Final = str.maketrans(dict.fromkeys("/.:;,#?&=()[]{}<>'\"`|", " "))
 
 
 def tells_of_nothing(message: str, request: Request) -> bool:
     """Whether a text has what a language prints for no value, where no such text was sent."""
-    found = _NOTHING.search(message[:_READ])
-    if found is None:
-        return False
-    printed = found.group().lower()
+    printed = tokens_of(message).nothing()
     sent = [request.path, *leaves(dict(request.query)), *islice(leaves(request.body), _MOST_SENT)]
-    return not any(printed in one.lower() for one in sent)
+    return bool(printed) and not any(printed in one.lower() for one in sent)
 
 
-_READ: Final = 500
 _MOST_SENT: Final = 500

@@ -56,7 +56,7 @@ class Locator:
     ) -> None:
         request = exchange.request
         is_described = described is not None and bool(operation)
-        vocabulary = described.vocabulary(operation) if described is not None and operation else NOTHING
+        vocabulary = described.vocabulary(operation, request.body) if described is not None and operation else NOTHING
         self._exchange = exchange
         self._places = candidate_places(request, vocabulary, variables)
         self._breaches = list(described.schema_violations(request, operation)) if described and operation else []
@@ -328,34 +328,12 @@ def _is_of_the_whole(error: Violation, body: Json) -> bool:
 
 def _placed(error: Violation, best: Ranked) -> Violation:
     constraint, told = error.constraint, error.pointer
-    is_sent = constraint == "required" and not best.place.is_absent and best.place.value not in _BLANK
-    sent = best.place.pointer
-    missed = (one.pointer for one in error.likely if one.is_absent and _is_twin(one.pointer, sent))
-    if is_sent and (twin := next(missed, "")):
-        return error._replace(pointer=twin)  # `type` was sent, and `@type` is missed
     is_spelled_otherwise = told != best.place.pointer and is_same(told, best.place.pointer)
     if constraint == "required" and is_spelled_otherwise and not best.place.is_absent:
         return error  # what was sent is not read: the server misses the name that it tells
     if best.place.is_absent and constraint in _OF_VALUES:
         constraint = "required"
-    if isinstance(best.place.value, Mapping) and (lacking := _lacking_in(best.place, error.message)):
-        return error._replace(pointer=best.place.pointer + to_pointer((lacking,)), constraint="required")
     return error._replace(pointer=best.place.pointer, constraint=constraint)
-
-
-def _is_twin(missed: str, sent: str) -> bool:
-    """Whether a name that is missed is the one that was sent, in other signs than those of its case alone."""
-    return is_same(missed, sent) and missed.lower() != sent.lower()
-
-
-def _lacking_in(place: Place, message: str) -> str:
-    """Return the member that an object lacks, where a sentence says by a mark or a path that it is missing."""
-    tokens = tokens_of(message)
-    for *around, name in paths_said(read(message), Kind.MISSING):
-        is_own = is_same(name, place.name) or any(is_same(name, str(one)) for one in place.value)
-        if not is_own and (around or tokens.marks(name)):
-            return name
-    return ""
 
 
 def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
@@ -375,7 +353,8 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
     if best.place.part == "method" and best.probability >= SURE:
         return error._replace(pointer="")
     code = code_said(error.message) if chose_none else error.type
-    alike = [one for one in error.likely if is_told and one.value == error.likely[0].value]
+    sent = [one for one in error.likely if is_told and not one.is_absent]
+    alike = [one for one in sent if one.value == error.likely[0].value]
     if len(alike) > 1 and code == "NOT_FOUND" and sum(one.probability for one in alike) >= SURE:
         first, *others = sorted((one.pointer for one in alike), key=lambda one: (one.count("/"), one))
         native: Mapping[str, Json] = {**error.native, "alike": others}
@@ -451,11 +430,15 @@ def _holds_others(error: Violation, request: Request) -> bool:
 
 
 def _at_its_place(error: Violation, request: Request) -> Violation:
-    """Name limits as those of the value at the place."""
-    if not error.stated or not error.pointer:
+    """Name limits as those of the value at the place. What is unknown may be this value, and not its name."""
+    there = value_at(request, error.pointer) if error.pointer else MISSING
+    if there is MISSING:
         return error
-    there = value_at(request, error.pointer)
-    return error if there is MISSING else error._replace(stated=fit_keywords(error.stated, there))
+    if error.constraint == "additionalProperties" and isinstance(there, str) and there:
+        unknown = {name for one in read(error.message).of(Kind.UNKNOWN) for name in one.slots.get("field", ())}
+        if there in unknown and segments(error.pointer)[-1] not in unknown:
+            error = error._replace(constraint="")
+    return error._replace(stated=fit_keywords(error.stated, there)) if error.stated else error
 
 
 _BLANK: Final[tuple[Json, ...]] = ("", None, [], {})

@@ -46,7 +46,7 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 from .api_profile import ApiProfile, RefusalCase
 from .dry_run import dry_run
 from .intent import with_shifted_meanings
-from .nothing_said import says_no_route, says_nothing
+from .request_at_fault import says_no_route, says_nothing
 from .verify import drop_invalid
 
 _READ: Final = 500

@@ -5,7 +5,7 @@
 | kind     | what the text complains of, by the rows of wordings; else by the native code             |
 | statuses | under which statuses that is believed: 403 has rules of its own, 404 is about the path    |
 | facts    | what is certain of the text and the request, each computed once                          |
-| answer   | done, wait, ask for a value, tell who has to act, or silence: then others may know more  |
+| answer   | wait, tell who has to act, or silence: then others may know more  |
 
 The first row that fits decides: what is certain stands before what is likely. A text alone never leads to an edit.
 
@@ -14,40 +14,42 @@ Knows: errors, requests, what texts say. Does not know: rules, which API it is, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from enum import Enum
-from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.pointers import steps
-from corrigible.adapters.formats.statement import complaint, is_down
+from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.adapters.formats.statement import complaint, has_word, is_down
+from corrigible.adapters.operation import NOTHING
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.pointer import MISSING, segments, through_arrays, to_pointer, value_at
+from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
 from corrigible.rules.safety.nearness import letters
-from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.levels import REQUIRED
 from corrigible.rules.schema_repair.names import may_limit, references_to
-from corrigible.rules.schema_repair.repair import BARRED, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Repair, ask, confirmed, effects, guarded_ops, is_secret, left_out
+from corrigible.rules.schema_repair.suggestion import (
+    Repair,
+    Suggestion,
+    confirmed,
+    effects,
+    guarded_ops,
+    is_secret,
+    left_out,
+)
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Kind, Said, read
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .likely_place import likely_value
-from .request_at_fault import CHOSE_NONE
-from .state_reader import repeats, values_in
+from .request_at_fault import CHOSE_NONE, likely_value
 
 
 class Answer(Enum):
-    DONE = "what was wished is so already"
     WAIT = "the same request may do later"
-    ASK = "another value is asked for"
     TELL = "somebody has to act first"
     SILENT = "others may know more"
 
@@ -56,14 +58,11 @@ class Fact(Enum):
     """What is certain of a refusal."""
 
     REPEATED = "the text repeats a value, or names a member, that was sent"
-    DONE = "the text says that what the request does has been done, of what the path names"
-    SHOWN = "the status or a member of the answer says, beside a sentence, that what the request does has been done"
     PASSING = "the answer says when to come back, or that something else ends by itself"
     OF_SOMEBODY = "the text says who did this, or who may"
-    BARE = "nothing was sent beside the path"
     OF_THE_SERVER = "the text is about the server itself"
     OF_THE_PATH = "nothing was sent beside the path, or the text repeats what that names"
-    TAKES_AWAY = "the request takes something away"
+    TAKES_AWAY = "the request is to delete what its path names"
     BESIDE = "another error of the same refusal complains of a value"
 
 
@@ -166,20 +165,9 @@ def _row(name: str, kinds: Collection[Kind], statuses: Collection[int], *rest: F
 
 
 ROWS: Final = (
-    _row(
-        "gone",
-        {Kind.ABSENT, Kind.STATE},
-        {410},
-        Fact.TAKES_AWAY,
-        Fact.BARE,
-        Fact.DONE,
-        Answer.DONE,
-        "it is away already",
-    ),
-    _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Fact.SHOWN, Answer.DONE, "the goal holds"),
+    _row("gone", {Kind.ABSENT, Kind.STATE}, {_GONE}, Fact.TAKES_AWAY, Answer.TELL, "it is away already"),
     _row("one of several", {Kind.FIXED}, _REFUSED, Fact.BESIDE, Answer.SILENT, "a member is fixed, not the resource"),
     _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
-    _row("refused value", {Kind.STATE, Kind.FIXED}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"),
     _row("repeated", _ALL, _ANY, Fact.REPEATED, Answer.SILENT, "what is repeated may be what is wrong"),
     _row("own state", {Kind.STATE, Kind.LIMIT}, {500}, Fact.OF_THE_SERVER, Answer.SILENT, "it is nobody's task"),
     _row("passing", _STANDING, _REFUSED, Fact.PASSING, Answer.WAIT, "it ends by itself"),
@@ -202,10 +190,8 @@ ROWS: Final = (
 def answered(case: RefusalCase, error: Violation) -> Repair | None:
     """Return the answer to an error that names no place of the request; None where the table is silent."""
     refusal = _Refusal(case, error)
-    if case.exchange.status == _FORBIDDEN and refusal.is_given:
-        return escalation(_GIVEN, {"method": case.request.method, "path": case.request.path})
     if not refusal.is_unplaced:
-        return refusal.fixed()
+        return None
     if case.request.protocol is not Protocol.HTTP:
         return refusal.of_call() if case.request.protocol is Protocol.GRPC else None
     if case.profile.described is not None and not case.match.operation:
@@ -226,16 +212,15 @@ class _Refusal:
             told = Kind.ABSENT
         self.kind = told or _OF_CODE.get(error.code) or _OF_CODE.get(error.type)
         self._known: dict[Fact, bool] = {}
-        self._place = ""
 
     def _names(self) -> set[str]:
         """Return the names and values of the request, and the names that its operation has."""
         described, request = self._case.profile.described, self._request
-        declared = described.vocabulary(self._case.match.operation).places if described is not None else ()
-        names = {letters(place[-1]) for place in declared}
-        for value, at in ((request.body, "/body"), (dict(request.query), "/query")):
-            for place, inner in islice(values_in(value, at), _MOST_VALUES):
-                names |= {letters(segments(place)[-1]), letters(str(inner)[:_LONGEST])}
+        vocabulary = NOTHING if described is None else described.vocabulary(self._case.match.operation, request.body)
+        names = {letters(place[-1]) for place in vocabulary.places}
+        for one in islice(sent_places(request), _MOST_VALUES):
+            text = "" if isinstance(one.value, Mapping | list) else str(one.value)
+            names |= {letters(one.path[-1]), letters(text[:_LONGEST])}
         return names
 
     @property
@@ -254,15 +239,11 @@ class _Refusal:
 
     def answer(self, answer: Answer, kind: Kind) -> Repair | None:
         request = self._request
-        if answer is Answer.DONE:
-            return already_done(request)
         if answer is Answer.WAIT:
             return _wait(request)
-        if answer is Answer.ASK and not may_not_be_asked(self._place):
-            return _value_asked(request, self._place, is_taken=kind in (Kind.EXISTS, Kind.IN_USE))
         if answer is Answer.SILENT:
             return None
-        if kind is Kind.EXISTS or (kind is Kind.IN_USE and not self._is_fact(Fact.TAKES_AWAY)):
+        if kind in (Kind.EXISTS, Kind.ABSENT) or (kind is Kind.IN_USE and not self._is_takes_away()):
             kind = Kind.STATE
         return escalation(TOLD[kind], {"method": request.method, "path": request.path})
 
@@ -273,23 +254,6 @@ class _Refusal:
         if told is None or is_fault or self._error.type not in _OTHER_CODES:
             return None
         return escalation(told, {"method": self._request.method})
-
-    def fixed(self) -> Repair | None:
-        """Offer to leave out a member that a conflict is about, and that never changes: the rest of a change may do."""
-        request, place = self._request, self._error.pointer
-        is_conflict = self._case.exchange.status == _CONFLICT and request.protocol is Protocol.HTTP
-        if not is_conflict or self.kind is not Kind.FIXED or not place.startswith("/body/"):
-            return None
-        violation = SchemaViolation(place, BARRED, {}, value_at(request, place))
-        return None if violation.value is MISSING else repair(violation, request, "1.")
-
-    @property
-    def is_given(self) -> bool:
-        """Whether the request has each path that is called missing, and has it in each element of a list around it."""
-        missed = [field for one in self._reading.of(Kind.MISSING) for field in one.slots.get("field", ())]
-        paths = [[letters(one) for one in steps(field)] for field in missed]
-        sent = [segments(place) for place, _ in islice(values_in(self._request.body, "/body"), _MOST_VALUES)]
-        return bool(paths) and all(len(path) > 1 and _is_in_each(path, sent, self._request) for path in paths)
 
     # --- what is certain
 
@@ -305,37 +269,14 @@ class _Refusal:
             last = {*words(segments(place)[-1])[-1:]} - _VAGUE
             is_of_value = last and self.kind not in (Kind.RIGHT, Kind.CREDENTIALS)
             is_named = is_of_value and last <= {*words(self._error.message)} - {*words(self._request.path)}
-            place = place if is_named or repeats(self._error.message, str(value_at(self._request, place))) else ""
-        self._place = place or self._place
+            place = place if is_named or has_word(self._error.message, str(value_at(self._request, place))) else ""
         return bool(place)
 
     def _is_of_the_server(self) -> bool:
         return not _OF_THE_SERVER.isdisjoint(words(self._error.message))
 
-    def _is_done(self) -> bool:
-        """Whether a text says that what the request does is so already, of what the path names, and no more than that.
-
-        "Cannot cancel: already shipped" has all these words, too.
-        """
-        text, request = self._error.message, self._request
-        path = {stem for part in request.path.split("/") for stem in _stems(part)}
-        own = path | self._goal | {word for one in self._named for word in words(one)}
-        told = words(text)
-        is_more = any(one not in _SAYING_DONE and one not in own and own.isdisjoint(_stems(one)) for one in told)
-        is_told = "already" in told and not self._goal.isdisjoint(_stems(text))
-        return is_told and not is_more and "?" not in text
-
-    @cached_property
-    def _goal(self) -> set[str]:
-        """The stems of what the request does."""
-        request = self._request
-        return {*_stems(request.path.rpartition("/")[2]), *(_TAKING if request.method == "DELETE" else ())}
-
-    def _is_shown(self) -> bool:
-        if self._case.exchange.status == _CONFLICT:
-            return True
-        texts = (one for _, one in islice(values_in(self._case.body, ""), _MOST_VALUES) if isinstance(one, str))
-        return any(one.isalpha() and not self._goal.isdisjoint(_stems(one)) for one in texts)
+    def _is_takes_away(self) -> bool:
+        return self._request.method == "DELETE"
 
     def _is_beside(self) -> bool:
         others = (read(one.message) for one in self._case.errors if one is not self._error)
@@ -352,40 +293,13 @@ class _Refusal:
         return self._request.body is None and not self._request.query
 
     def _is_of_the_path(self) -> bool:
-        return self._is_bare() or any(repeats(self._error.message, one) for one in self._named)
-
-    def _is_takes_away(self) -> bool:
-        last = {*_stems(self._request.path.rpartition("/")[2]), *_stems(self._case.match.operation)}
-        return self._request.method == "DELETE" or not last.isdisjoint(_TAKING)
+        return self._is_bare() or any(has_word(self._error.message, one) for one in self._named)
 
     @property
     def _named(self) -> frozenset[str]:
         return frozenset(unquote(one) for one in self._case.match.params.values())
 
 
-def _is_in_each(path: Sequence[str], sent: Sequence[Sequence[str]], request: Request) -> bool:
-    """Whether names end the places of values that were sent, and so in each element of the lists that they are in."""
-    found = [one for one in sent if [letters(name) for name in one[-len(path) :]] == list(path)]
-    for place in found:
-        for element in through_arrays(request.document(), to_pointer(place)):
-            around, _, index = element.rpartition("/")
-            behind = to_pointer(place).removeprefix(element)
-            beside = range(len(value_at(request, around)))
-            if any(
-                value_at(request, f"{around}/{other}{behind}") is MISSING for other in beside if str(other) != index
-            ):
-                return False
-    return bool(found)
-
-
-_GIVEN: Final = Told(
-    "The request has what the server says has to be given: giving it again changes nothing. Somebody has to look at the"
-    " rule that refuses it.",
-    "a rule that the request fits",
-    "somebody_else",
-    "The server misses what the request has.",
-    "GIVEN_ALREADY",
-)
 _FORBIDDEN: Final = 403
 _OF_CODE: Final = {"FAILED_PRECONDITION": Kind.STATE}
 _OTHER_CODES: Final = frozenset(
@@ -393,26 +307,8 @@ _OTHER_CODES: Final = frozenset(
 )
 """Codes of google.rpc that servers send for what is about no value of the request."""
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
-_SAYING_DONE: Final = word_set("already a an the this that is are was were has have been you it")
-"""Words of a sentence that says of something that it has been done."""
 _MOST_VALUES: Final = 100
 _LONGEST: Final = 200
-
-
-_SHORTEST: Final = 3
-_ENDINGS: Final = (("ies", "es", "s"), ("ing", "ied", "ed", "d"))
-
-
-def _stems(text: str) -> Iterator[str]:
-    """Yield the words of a text or name, without the endings of plurals and of forms of verbs."""
-    for word in words(text):
-        plain = word
-        for endings in _ENDINGS:
-            plain = next(
-                (plain[: -len(one)] for one in endings if plain.endswith(one) and len(plain) > len(one) + 2), plain
-            )
-        if len(word) >= _SHORTEST:
-            yield plain.rstrip("e")
 
 
 _VAGUE: Final = frozenset({"id", "name", "type", "value", "data", "item", "key", "status", "state"})
@@ -421,7 +317,6 @@ _OF_THE_SERVER: Final = frozenset(
 )
 _ENDING: Final = (".under-way", ".locked-by-another")
 """Rows of what ends by itself."""
-_TAKING: Final = frozenset(_stems("delete remove destroy detach unassign revoke uninstall drop purge"))
 
 
 def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult) -> Repair | None:
@@ -529,19 +424,9 @@ def _is_optional(case: RefusalCase, error: Violation, place: str, described: Des
         is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
         if is_required or (not error.message and place.startswith("/body/") and declared.schema):
             return not is_required
-    if is_told and any(_needs_another(one, name, case.request) for one in reading.of(Kind.TOGETHER)):
-        return True
     return any(
         not one.row.endswith(_MAY_BE_A_VALUE) for one in reading.of(*(_NOT_OFFERED if is_told else (Kind.FEATURE,)))
     )
-
-
-def _needs_another(said: Said, name: str, request: Request) -> bool:
-    """Whether a sentence says that a member needs another one, which was not sent: `b is only allowed when a is`."""
-    first, *others = [letters(one) for one in said.slots.get("field", ())] or [""]
-    places = islice(values_in(request.body, "/body"), _MOST_VALUES)
-    sent = {letters(one) for place, _ in places for one in segments(place)}
-    return first == name and bool(others) and sent.isdisjoint(others)
 
 
 def _names_account(place: str) -> bool:
@@ -552,25 +437,19 @@ def _names_account(place: str) -> bool:
 def escalation(told: Told, of_request: Mapping[str, Json]) -> Repair:
     """Tell who has to act. `of_request` says which call it is about."""
     parameters: dict[str, Json] = {"needed": told.needed, "actor": told.actor, **of_request}
-    return _terminal("ESCALATE", told.message, parameters, told.diagnosis, told.code)
+    suggestion = terminal("ESCALATE", told.message, parameters)
+    return Repair((suggestion,), "recovery_guidance", told.diagnosis, told.code, "terminal")
 
 
-def already_done(request: Request) -> Repair:
-    """Tell that the goal holds: the server says so of what the path names, and nothing else was wished."""
-    message = "The server says that this has been done already."
-    diagnosis = "The resource is already as the request would make it."
-    return _terminal("ALREADY_DONE", message, {"path": request.path}, diagnosis, "ALREADY_DONE")
-
-
-def _terminal(action: str, message: str, parameters: Mapping[str, Json], diagnosis: str, code: str) -> Repair:
-    suggestion: dict[str, Json] = {
+def terminal(action: str, message: str, parameters: Mapping[str, Json], evidence: str = "mapping") -> Suggestion:
+    """Return what is told where no other request helps."""
+    return {
         "action": action,
         "message": message,
         "parameters": dict(parameters),
         "safety": {"side_effects": "none", "changes_intent": False},
-        "evidence": {"kind": "mapping"},
+        "evidence": {"kind": evidence},
     }
-    return Repair((suggestion,), "recovery_guidance", diagnosis, code, "terminal")
 
 
 def _wait(request: Request) -> Repair:
@@ -589,16 +468,3 @@ def _wait(request: Request) -> Repair:
         retry["idempotency_key"] = "reuse"
     diagnosis = "Something else is being done just now."
     return Repair((suggestion,), "recovery_guidance", diagnosis, "UNDER_WAY", "transient", retry)
-
-
-def _value_asked(request: Request, place: str, *, is_taken: bool) -> Repair:
-    """Ask for another value of what a sentence is about: what it says of the one that was sent may not hold of that."""
-    message = (
-        "Give another value for what the server refuses: it says in its own words which. If none will do, somebody has"
-        " to change what it says about this one."
-    )
-    sent = value_at(request, place)
-    question = ask(SchemaViolation(place, "value", {}, sent), request, message, schema={"type": kind_of(sent)})
-    question.suggestions[0]["safety"]["changes_intent"] = is_taken
-    diagnosis = "The server does not take something that was sent, as it is now."
-    return Repair(tuple(question.suggestions), question.type, diagnosis, "VALUE_REFUSED")

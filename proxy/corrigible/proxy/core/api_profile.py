@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import orjson
@@ -14,7 +14,7 @@ from corrigible.adapters.mapping.map_index import Maps
 from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.reader.scorer import reasons
 from corrigible.rules.engine.evaluate import RuleIndex
-from corrigible.rules.language.rule import Branch
+from corrigible.rules.language.rule import Branch, Rule
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
@@ -37,14 +37,6 @@ class ApiProfile:
         if self.description is None and self.adapter.description is not None:
             return self.adapter.description()
         return None if isinstance(self.description, Undescribed) else self.description
-
-    def below(self, base: str) -> ApiProfile | None:
-        """Return the profile of the same API, mounted at a base path, too; None where its description has no paths."""
-        below = None if self.description is None else self.description.below(base)
-        if below is None:
-            return None
-        operations = self.adapter.operations.merged_with(below.operations)
-        return replace(self, adapter=replace(self.adapter, operations=operations), description=below)
 
     @property
     def refuses_with_success(self) -> frozenset[str]:
@@ -96,6 +88,11 @@ class RefusalCase(NamedTuple):
     def request(self) -> Request:
         return self.exchange.request
 
+    def candidates(self) -> Iterator[Rule]:
+        """Yield the rules whose `match` holds for an error, whatever rule is asked first."""
+        for error in self.errors:
+            yield from self.profile.index.candidates(self.match.operation, self.exchange.status, error)
+
 
 @dataclass(slots=True)
 class Explanation:
@@ -105,6 +102,8 @@ class Explanation:
     """What was read of the exchange."""
     errors: list[Violation] = field(default_factory=list)
     """The errors that were read, of each profile that read the answer."""
+    candidates: set[str] = field(default_factory=set)
+    """The rules whose `match` holds for one of these errors, by their ids."""
     lines: list[str] = field(default_factory=list)
     branches: set[tuple[str, Branch]] = field(default_factory=set)
     """The entries under `suggest` that gave something, with their rule."""

@@ -4,7 +4,6 @@
 |-------------------------------------|------------------------------------------------------------|
 | the media type of the answer (406)  | one that the operation is described to produce             |
 | a body that was not read            | the form that the operation takes, or the body as it reads |
-| an element of an XML body           | a question for the body, with the place of the element     |
 
 Knows: errors, statuses, what an answer says that it takes, what an operation produces. Does not know: suggestions.
 """
@@ -17,30 +16,24 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import (
-    Element,
     body_form_violation,
     is_json_as_form,
     is_xml,
-    read_elements,
 )
-from corrigible.adapters.formats.pointers import member_said
 from corrigible.adapters.reader.evidence import tells_of_nothing
-from corrigible.rules.budget import spend
 from corrigible.rules.lookup_headers import accepts
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.spelling import typed
 from corrigible.rules.schema_repair.body import ACCEPT, BOUNDARY, CODING, JSON, MALFORMED, MALFORMED_XML, TEXT, is_json
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Repair, ask
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind
 from corrigible.rules.wordings import read as wordings
 from corrigible.schema.exchange import Protocol, Request
 
 from .api_profile import RefusalCase
-from .nothing_said import says_nothing
-from .request_at_fault import OF_UNKNOWN
+from .request_at_fault import says_nothing
 
 _STATUSES: Final = frozenset({400, 415, 422})
 _UNSUPPORTED: Final = 415
@@ -89,7 +82,7 @@ def _is_json_text(request: Request) -> bool:
 
 def _is_unread(case: RefusalCase, error: Violation) -> bool:
     """Whether an error says that the body was not read: it misses a member that is there, or is about all of it."""
-    if tells_of_nothing(error.message, case.request) or _is_of_letters(case, error):
+    if tells_of_nothing(error.message, case.request):
         return True  # it looks for what was sent under no name
     media = _media(case.request)
     if is_json(media) and not isinstance(case.request.body, str):
@@ -112,13 +105,6 @@ def _is_unread(case: RefusalCase, error: Violation) -> bool:
     # What is said to be missing, of something that was sent, was not read.
     is_of_nothing = says_nothing(error.message, case.exchange.status) or bool(reading.of(Kind.MISSING))
     return bool(media) and not is_xml(media) and is_of_nothing
-
-
-def _is_of_letters(case: RefusalCase, error: Violation) -> bool:
-    """Whether an error is about a member `0` of an object that has none: the server took a text for the object."""
-    body = case.request.body
-    name = member_said(error.message, Kind.UNKNOWN) if error.constraint in OF_UNKNOWN and not error.pointer else ""
-    return name.isdecimal() and (isinstance(body, str) or (isinstance(body, Mapping) and name not in body))
 
 
 def _accepted(headers: Mapping[str, str], method: str) -> tuple[str, ...]:
@@ -156,54 +142,6 @@ def _is_produced(case: RefusalCase, description: Described | None) -> bool:
 def _produced(case: RefusalCase, description: Described | None) -> Sequence[str]:
     operation = case.match.operation
     return description.produced(operation) if description is not None and operation else ()
-
-
-_OF_ELEMENTS: Final = frozenset({400, 422})
-_NAME: Final = re.compile(r"[A-Za-z_][\w-]*")
-_LONGEST: Final = 120
-_MOST_NAMES: Final = 16
-"""Names in a text that elements are looked for by."""
-_ELEMENTS_A_STEP: Final = 4
-
-
-def repair_element(case: RefusalCase, error: Violation) -> Repair | None:
-    """Return the question for an XML body with the element that an error names; None where it names none, or two."""
-    request = case.request
-    if case.exchange.status not in _OF_ELEMENTS or request.protocol is not Protocol.HTTP or error.pointer:
-        return None
-    if not isinstance(request.body, str) or not is_xml(_media(request)):
-        return None
-    elements = read_elements(request.body)
-    element = _named(error, elements) if isinstance(elements, list) else None
-    if element is None:
-        return None
-    place = "/".join(element.path)
-    message = f"Correct the element {place[:_LONGEST]}, at line {element.line} of the XML body."
-    question = ask(SchemaViolation("/body", "element", {}, request.body), request, message, schema={"type": "string"})
-    return Repair(tuple(question.suggestions), question.type, "The server does not take an element.", "VALUE_REFUSED")
-
-
-def _named(error: Violation, elements: Sequence[Element]) -> Element | None:
-    """Return the only element that an error names: by its place, in its text, by a value that the text has."""
-    said = wordings(error.message).said
-    told = [one for each in said for slot in ("field", "value", "thing") for one in each.slots.get(slot, ())]
-    names = [*dict.fromkeys(told)][:_MOST_NAMES]
-    spend(len(elements) // _ELEMENTS_A_STEP)
-    for fitting in (
-        _fitting(error.param, elements),
-        [one for name in names for one in _fitting(name, elements)],
-        [one for one in elements if one.text in names],
-    ):
-        if fitting:
-            return fitting[0] if len(set(fitting)) == 1 else None
-    return None
-
-
-def _fitting(name: str, elements: Sequence[Element]) -> list[Element]:
-    """Return the elements whose path ends in a name's parts, in any spelling of upper and lower case."""
-    tail = tuple(part.lower() for part in _NAME.findall(name.rpartition(":")[2])) if " " not in name else ()
-    spend(len(elements) // _ELEMENTS_A_STEP)
-    return [one for one in elements if tail and tuple(part.lower() for part in one.path[-len(tail) :]) == tail]
 
 
 def _media(request: Request) -> str:

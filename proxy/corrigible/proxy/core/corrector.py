@@ -21,7 +21,6 @@ from .decision import Annotate, Decision, PassThrough
 from .engine import Engine
 from .limits import Limits
 from .mode import Mode, ModeChoice
-from .mounted import operation_below
 
 _OF_FEEDBACK: Final = ("type", "message", "recovery", "retry")
 _OF_SUGGESTION: Final = ("action", "base_action", "patch", "steps", "applicability", "placeholders", "group")
@@ -193,12 +192,9 @@ class Corrector(Generic[Native, Embedded]):
             caller = self._caller(native)
             if self.loops.has_loop(caller):
                 request = self._codec.target(native)
-                profiles = self.engine.profiles
-                match = match_operation(profiles, request)
+                match = match_operation(self.engine.profiles, request)
                 operation = match.operation if match is not None else ""
-                # A worker counts by what it knows, which may be another base path than what is known here.
-                names = {"", operation, operation or operation_below(profiles, request)}
-                for place in {place_of(name, request) for name in names}:
+                for place in {place_of(name, request) for name in ("", operation)}:
                     self.loops.succeeded(caller, place)
                 return operation
         except Exception:  # a loop that does not end here ends by itself

@@ -47,7 +47,6 @@ from .intent import declare_losses, undeclared_losses
 from .known_translations import KnownTranslations, WatchedExchange, key_of
 from .limits import Limits
 from .merge import merge_suggestions
-from .mounted import mounted
 from .relay_seal import Relay
 from .relayed_feedback import relayed_feedback
 from .request_at_fault import ABOUT_THE_REQUEST, SERVER_FAULT, told_fault
@@ -121,7 +120,7 @@ class Engine:
     ) -> Decisions:
         operation = ""
         try:
-            match = self._matched(exchange)
+            match = match_operation(self.profiles, exchange.request)
             if match is None:
                 return PassThrough("no pack is loaded")
             exchange, match = self._unwrapped(exchange, match)
@@ -137,18 +136,6 @@ class Engine:
             return PassThrough(str(problem), operation=operation, fault=True)
         except Exception as problem:  # the law: an error of ours never reaches a client
             return PassThrough(f"{type(problem).__name__}: {problem}", operation=operation, fault=True)
-
-    def _matched(self, exchange: Exchange) -> MatchedOperation | None:
-        """Return the operation of an exchange. What it proves of where an API is mounted is remembered."""
-        match = match_operation(self.profiles, exchange.request)
-        if match is None or match.operation:
-            return match
-        profiles = mounted(self.profiles, exchange, self.limits)
-        if profiles is None:
-            return match
-        self.profiles = profiles
-        self._known = KnownTranslations()  # what was made without
-        return match_operation(self.profiles, exchange.request)
 
     def _unwrapped(self, exchange: Exchange, match: MatchedOperation) -> tuple[Exchange, MatchedOperation]:
         """Return the exchange that another one carries, such as the call that a webhook is asked about."""
@@ -240,10 +227,13 @@ class Engine:
                 errors = (Violation(),)
             if explanation is not None:
                 explanation.read(match, text, errors[: self.limits.errors], is_json=answer.is_json)
+            read = [(exchange, errors)] if errors else []
             if profile.adapter.tells_places_loosely and (told := told_fault(exchange, errors)) is not None:
-                yield RefusalCase(told, match, body, text, parse_errors(match, told, text)[: self.limits.errors])
-            if errors:
-                yield RefusalCase(exchange, match, body, text, errors[: self.limits.errors])
+                read.insert(0, (told, parse_errors(match, told, text)))
+            cases = [RefusalCase(one, match, body, text, found[: self.limits.errors]) for one, found in read]
+            if explanation is not None:
+                explanation.candidates |= {rule.id for case in cases for rule in case.candidates()}
+            yield from cases
 
     def _feedback(
         self,

@@ -14,7 +14,6 @@ Knows: one refusal, the edits for it, the description. Does not know: how an edi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
@@ -33,7 +32,7 @@ from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.safety.nearness import is_same, is_slip, letters, split_words
 from corrigible.rules.schema_repair.suggestion import ANSWER
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import read
+from corrigible.rules.wordings import Kind, read
 from corrigible.rules.wordings.tokens import tokens_of
 from corrigible.schema.document import scalar_text
 from corrigible.schema.edit import after_edit
@@ -41,8 +40,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.word import EvidenceKind
 
 from .api_profile import RefusalCase
-from .nothing_said import may_be_about_names, plain_words, says_little
-from .request_at_fault import OF_UNKNOWN
+from .request_at_fault import OF_UNKNOWN, may_be_about_names, plain_words, says_little
 
 
 class Source(Enum):
@@ -114,7 +112,7 @@ class Change(NamedTuple):
     def points_elsewhere(self) -> bool:
         """Whether a host, path or mail address is a slip away from what is sent instead: a near one is another one."""
         texts = (str(self.old), str(self.new))
-        return not is_same(*texts) and any(_ADDRESS.search(one) is not None for one in texts)
+        return not is_same(*texts) and any(not _OF_ADDRESSES.isdisjoint(one) for one in texts)
 
     @property
     def is_same_json(self) -> bool:
@@ -198,13 +196,10 @@ class Refused:
     def has(self, name: str) -> bool:
         """Whether the answer has a name as a word; a word of any answer counts where it is marked as a name."""
         if letters(name) in _COMMON:
-            plain = re.escape(name)
-            marked = rf"['\"`\[./]{plain}['\"`\].:]|\b(?:{_CALLED}) {plain}\b|\b{plain} (?:{_CALLED})\b"
-            return re.search(marked, self.text) is not None or (
-                letters(name) not in _PARTICLES
-                and f" {letters(name)} " in self.words
-                and _LACKS.search(self.text) is not None
-            )
+            said = read(self.text).said
+            is_field = any(letters(field) == letters(name) for one in said for field in one.slots.get("field", ()))
+            is_missed = letters(name) not in _PARTICLES and any(one.kind is Kind.MISSING for one in said)
+            return tokens_of(self.text).marks(name) or is_field or (is_missed and f" {letters(name)} " in self.words)
         spelled = " ".join(split_words(name)).lower()
         return any(one and f" {one} " in self.words for one in (letters(name), spelled))
 
@@ -277,7 +272,7 @@ class Edit:
             return case.exchange.status in _OF_ROUTE or is_rpc or (is_slash and " slash " in words)
         if change.place.startswith("/headers/"):
             return True
-        if change.is_same_json and _OF_JSON.search(self.refused.text) is not None:
+        if change.is_same_json and (" json " in words or read(self.error.message).of(Kind.MALFORMED)):
             return True
         if change.place != "/body":
             return False
@@ -306,7 +301,8 @@ class Edit:
             return False
         if error.pointer.count("/") > 1 and not error.likely and not self._is_word_of_form():
             return False
-        if error.message.strip() and not (may_be_about_names(error.message) or says_little(error.message)):
+        message = error.message.strip() or refused.text  # an answer of which nothing is read may say anything
+        if message.strip() and not (may_be_about_names(message) or says_little(message)):
             return False
         tokens = tokens_of(error.message)
         said = {letters(path[-1]) for path in paths_said(read(error.message)) if tokens.marks(path[-1])}
@@ -338,7 +334,7 @@ class Edit:
             return change.place.startswith("/headers/") and self.error.pointer == change.place and is_only
         if change.new is MISSING:
             return False
-        return is_same_value(change.old, change.new) or change.is_same_json or _is_same_month(change.old, change.new)
+        return is_same_value(change.old, change.new) or change.is_same_json
 
 
 def is_choice(suggestion: Mapping[str, Any]) -> bool:
@@ -374,12 +370,6 @@ def _written(value: Json, other: Json) -> Iterator[str]:
         yield text
 
 
-def _is_same_month(old: Json, new: Json) -> bool:
-    """Whether two texts are one month of one year, the second with two digits (RFC 3339, section 5.6)."""
-    months = [_MONTH.fullmatch(one) for one in (old, new) if isinstance(one, str)]
-    return len(months) == 2 and len({(one[1], int(one[2])) for one in months if one}) == 1 and None not in months
-
-
 def _is_added(change: Change) -> bool:
     """Whether a value is added that nobody sent, outside of the body: which operation it is may depend on it."""
     return change.old is MISSING and not change.place.startswith("/body/")
@@ -407,23 +397,12 @@ _READ: Final = 4000
 MOST_TEXTS: Final = 200
 _SHORTEST: Final = 3
 """Letters of a value that a text can only have by repeating it."""
-_MONTH: Final = re.compile(r"(\d{4})-(\d{1,2})", re.ASCII)
 _OF_ROUTE: Final = frozenset({404, 405, 410, 501})
 """Statuses that refuse the path or the method."""
 _OF_CONTENT: Final = frozenset({400, 422})
 """Statuses that refuse what was sent (RFC 9110 section 15.5.1 and 15.5.21)."""
 _FORM_WORDS: Final = ("object", "array", "list", "map", "dict", "dictionary", "sequence", "mapping", "struct", "type")
-_ADDRESS: Final = re.compile(r"@|/|\w[.:]\w")
-_OF_JSON: Final = re.compile(
-    r"(?i)\bjson\b|\bexpecting (?:value|property|'|\")|\bunexpected (?:character|token|end)\b"
-    r"|\bline \d{1,9},? column \d"
-)
-"""Words of parsers of JSON."""
-_CALLED: Final = "field|member|property|parameter|param|attribute|argument|key|column|header"
-_LACKS: Final = re.compile(
-    r"(?i)\b(?:missing|required?|empty|blank|must|lacks?|needs?|not (?:given|present|set|provided))\b"
-)
-"""Words of complaints that name what they are about."""
+_OF_ADDRESSES: Final = frozenset("@/.:")
 _PARTICLES: Final = frozenset({"in", "to", "from", "for", "is", "by", "on", "error", "errors", "body", "request"})
 _COMMON: Final = _PARTICLES | word_set("code format data field fields id key message name type value detail details")
 """Names that a text may have without speaking of the member."""

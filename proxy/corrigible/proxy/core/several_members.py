@@ -4,29 +4,41 @@
 |-------------------------------------------------------|-------------------------------------------------------|
 | an order, and two of the named members were sent      | a question at both places: which is wrong is not said |
 | that members exclude each other, and two were sent    | a choice which one to keep; leaving out is flagged    |
-| that one of several is needed, and none was sent      | a choice of questions                                 |
+| that an identifier lacks what answers it              | an element is asked for behind that of the list       |
 
 Knows: what a sentence says, the members that were sent or are declared. Does not know: which of them the caller meant.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.pointers import pointer, steps
 from corrigible.adapters.formats.sent_places import sent_places
-from corrigible.rules.budget import spend
+from corrigible.adapters.formats.statement import has_word
+from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.builtin import Operation
-from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
+from corrigible.rules.pointer import MISSING, segments, through_arrays, value_at
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.json_schema import trim_schema
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, Repair, Suggestion, ask, guarded_edit, left_out, options
+from corrigible.rules.schema_repair.suggestion import (
+    Proposal,
+    Repair,
+    Suggestion,
+    ask,
+    guarded_edit,
+    guarded_ops,
+    left_out,
+    options,
+)
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Kind, read
+from corrigible.rules.wordings import Kind, Reading, read
+from corrigible.rules.wordings.tokens import name_words, tokens_of
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
@@ -44,14 +56,6 @@ _APART: Final = (".not-both", ".only-one", ".both-given", ".peers", ".must-not")
 """Rows of members one of which has to go."""
 _ONE_NEEDED: Final = (".one-needed", ".provide-one", ".or-must")
 """Rows of several members one of which has to be given."""
-_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[,/&]")
-
-
-class _Mention(NamedTuple):
-    """A member that a message names."""
-
-    place: str
-    start: int
 
 
 def repair_several(case: RefusalCase, error: Violation, description: Described | None, group: str) -> Repair | None:
@@ -66,17 +70,14 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
     is_ordered = any(one.row.endswith(_ORDERED) for one in reading.said)
     if not (is_apart or is_needed or is_ordered):
         return None
-    text = _plain(error.message[:_READ])
-    named = [one.place for one in _mentions(text, _sent(request), error.pointer)]
+    named = _named(reading, _sent(request), error.pointer)
     if is_apart and len(named) > 2:  # "a and b cannot both be set for this model"
-        before = error.message[:_READ][: min(one.start for one in reading.of(Kind.APART))]
-        first = [one.place for one in _mentions(_plain(before), _sent(request), error.pointer)]
+        start = min(one.start for one in reading.of(Kind.APART))
+        first = _named(reading, _sent(request), error.pointer, min(start, _READ))
         named = first if len(first) > 1 else named
     sent = named if len({_parent(one) for one in named}) == 1 else []
     if (is_apart or is_needed) and len(sent) > 1:
         return _to_keep(request, sent, group)
-    if is_needed and error.pointer.count("/") < 2:
-        return _to_give(case, text, sent, description, group)
     here = [error.pointer] if error.pointer.count("/") > 1 else []
     pair = list(dict.fromkeys([*here, *sent]))
     is_pair = len(pair) == 2 and _parent(pair[0]) == _parent(pair[1])
@@ -89,32 +90,6 @@ def _to_fit(case: RefusalCase, places: Sequence[str], description: Described | N
     message = "Give values that fit together. The server does not say which of them is wrong."
     question = ask(SchemaViolation(places[0], "related", {}), case.request, message, places=questions)
     return Repair(tuple(question.suggestions), question.type, "Values do not fit together.", "VALUES_DISAGREE")
-
-
-def _to_give(
-    case: RefusalCase, text: str, sent: Sequence[str], description: Described | None, group: str
-) -> Repair | None:
-    """Return the choice of members one of which is needed; None where fewer than two are declared, or one is sent."""
-    request, operation = case.request, case.match.operation
-    if description is None or not operation:
-        return None
-    declared = [
-        (path[-1], to_pointer(path))
-        for path in description.vocabulary(operation).places
-        if len(path) == 2 and path[0] in ("body", "query")
-    ]
-    places = [one.place for one in _mentions(text, declared, "")]
-    if not 1 < len(places) <= _MOST_MEMBERS or (request.body is None and "/body" in places[0]):
-        return None
-    is_sent = any(value_at(request, place) is not MISSING for place in places)
-    if is_sent or not {place for _, place in declared}.isdisjoint(sent):
-        return None
-    asked: list[Suggestion] = []
-    for place in places:
-        message = f"Give {_called(place)}, if that is what is meant."
-        violation = SchemaViolation(place, "required", {})
-        asked += ask(violation, request, message, schema=_schema(case, place, description)).suggestions
-    return _repair(options(asked, group), "One of several values is needed.", "VALUE_MISSING")
 
 
 def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | None:
@@ -154,45 +129,80 @@ def _called(place: str) -> str:
     return f"`{name}`" if name.isidentifier() and name.isascii() and len(name) <= _LONGEST_NAME else "one"
 
 
-def _plain(text: str) -> str:
-    """Return the words of a text, those of names apart, in lower case, between blanks."""
-    spend()
-    return " " + " ".join(_WORD.findall(text)).lower() + " "
-
-
 def _sent(request: Request) -> list[tuple[str, str]]:
     """Return the names of the members that were sent, each with its place, the outermost first."""
     named = (one for one in sent_places(request) if not one.path[-1].isdecimal())
     return [(one.path[-1], one.pointer) for one in islice(named, _MOST_PLACES)]
 
 
-def _mentions(text: str, named: Sequence[tuple[str, str]], near: str) -> list[_Mention]:
-    """Return the members that a text names, in its order.
+def _named(reading: Reading, members: Sequence[tuple[str, str]], near: str, end: int = _READ) -> list[str]:
+    """Return the places of the members that a text names before an index, in its order.
 
     Of several of one name it is the one beside `near`, else the outermost. A longer name hides those that are part of
-    it. A name of one letter counts only where no article can be meant.
+    it. A name of one letter may be an article, unless a sentence reads it as a name.
     """
-    parent = _parent(near)
-    places: dict[str, list[str]] = {}
-    for name, place in named:
-        plain = _plain(name).strip()
-        if plain:
-            places.setdefault(plain, []).append(place)
-    found: list[_Mention] = []
+    tokens, parent = tokens_of(reading.text[:end]), _parent(near)
+    fields = {field for one in reading.said for field in one.slots.get("field", ())}
+    places: dict[tuple[str, ...], list[str]] = {}
+    for name, place in members:
+        if len(name) > 1 or name in fields:
+            places.setdefault(name_words(name), []).append(place)
+    found: list[tuple[int, str]] = []
+    hidden: set[int] = set()
     for plain in sorted(places, key=len, reverse=True):
-        spend()
-        start = text.find(f" {plain} ")
-        behind = text[start + len(plain) + 2 :].partition(" ")[0]
-        if start < 0 or (len(plain) == 1 and behind and behind not in _BEHIND_A_NAME):
+        mention, there = tokens.mention(" ".join(plain)), places[plain]
+        positions = range(mention.position, mention.position + len(plain)) if mention is not None else range(0)
+        if mention is None or not hidden.isdisjoint(positions):
             continue
-        text = f"{text[:start]} {'_' * len(plain)} {text[start + len(plain) + 2 :]}"
-        there = places[plain]
+        hidden.update(positions)
         beside = [place for place in there if _parent(place) == parent] if parent.count("/") > 1 else []
         chosen = beside or [place for place in there if place.count("/") == there[0].count("/")]
         if len(chosen) == 1:
-            found.append(_Mention(chosen[0], start))
-    return sorted(found, key=lambda mention: mention.start)
+            found.append((mention.position, chosen[0]))
+    return [place for _, place in sorted(found)]
 
 
-_BEHIND_A_NAME: Final = frozenset({*",/&", "or", "and", "may", "must", "is", "are", "can", "cannot", "should"})
-"""What may follow a name of one letter: what else follows `a` is called so."""
+def answering_element(request: Request, error: Violation) -> Repair | None:
+    """Return the question for the element that a list lacks behind the one that has an identifier.
+
+    `The following tool_call_ids did not have response messages: call_A`: what the call gave only whoever made it knows.
+    The answer may name the list inside of the next element that it belongs into.
+    """
+    said = [one for one in read(error.message).of(Kind.MISSING) if one.row.endswith(_ANSWER_TO)]
+    if not said or request.protocol is not Protocol.HTTP:
+        return None
+    sent = islice(sent_places(request), _MOST_PLACES)
+    named = [one.pointer for one in sent if isinstance(one.value, str) and has_word(error.message, one.value)]
+    elements = {place: next(through_arrays(request.document(), place), "") for place in named if _is_identifier(place)}
+    lists = {element.rpartition("/")[0] for element in elements.values() if element}
+    if len(lists) != 1:
+        return None
+    place, element = max(elements.items(), key=lambda one: int(one[1].rpartition("/")[2] or -1))
+    around, _, index = element.rpartition("/")
+    inner = [pointer(steps(field), request) for one in said for field in one.slots.get("field", ())]
+    inner = [one for one in inner if one.startswith(f"{around}/") and isinstance(value_at(request, one), list)]
+    target = f"{inner[0]}/0" if inner else f"{around}/{int(index) + 1}"
+    ops: list[Operation] = [{"op": "test", "path": place, "value": value_at(request, place)}]
+    op: Operation = {"op": "add", "path": target, "value": {}}
+    there = value_at(request, target)
+    ops += [op] if there is MISSING else guarded_ops(request, target, there, op)
+    message = "Give the element that belongs there: the server misses what answers the one with this identifier."
+    violation = SchemaViolation(target, "required", {})
+    (question,) = ask(violation, request, message, schema={"type": "object"}).suggestions
+    return Repair(
+        ({**question, "patch": ops},), "recovery_guidance", "An element of a list is missing.", "VALUE_MISSING"
+    )
+
+
+_ANSWER_TO: Final = ".answer-to"
+
+
+def _is_identifier(place: str) -> bool:
+    return words(segments(place)[-1])[-1:] in (("id",), ("uuid",), ("key",), ("ref",))
+
+
+def moved_from(result: RuleResult) -> set[str]:
+    """Return the places whose values the only edit of a result sends under another name."""
+    edits = [one for one in result.suggestions if "patch" in one]
+    moves = [op for op in edits[0]["patch"] if op["op"] == "move"] if len(edits) == 1 else []
+    return {str(op["from"]) for op in moves}

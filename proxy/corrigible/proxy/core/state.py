@@ -2,33 +2,99 @@
 
 The look-ups come from the description: GET of the same resource, GET of its collection.
 
+| a look-up shows of what is to be made | what follows                                           |
+|---------------------------------------|--------------------------------------------------------|
+| all that was sent                     | it has been done already                               |
+| a part of it                          | another value is asked for, or a change of what exists |
+| nothing of the kind                   | another value is asked for                             |
+
 Knows: errors, related reads, listings. Does not know: rules, which API it is, how look-ups are made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Protocol, runtime_checkable
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, Protocol, runtime_checkable
 
-from corrigible.adapters.formats.statement import told_state
-from corrigible.adapters.openapi.related_reads import NamedResource, RelatedReads
+import orjson
+
+from corrigible.adapters.bodies.listing import Listing, read_listing, with_references
+from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.adapters.formats.statement import has_word, told_state
+from corrigible.adapters.openapi.related_reads import Creation, Item, NamedResource, RelatedReads
 from corrigible.adapters.operation import Operations
-from corrigible.rules.safety.decisive import READS
+from corrigible.rules.engine.evaluate import RuleResult
+from corrigible.rules.functions.builtin import Operation
+from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
+from corrigible.rules.lookup_headers import lookup_headers
+from corrigible.rules.pointer import escape, resolve, segments, value_at
+from corrigible.rules.safety.decisive import READS, word_set, words
+from corrigible.rules.safety.loss import LookupResult
+from corrigible.rules.safety.nearness import is_same
+from corrigible.rules.safety.stored import is_wrapper, unmet_values
 from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit
+from corrigible.rules.schema_repair.suggestion import (
+    Proposal,
+    Repair,
+    Suggestion,
+    ask,
+    edit,
+    guarded_edit,
+    is_secret,
+    options,
+    result_of,
+)
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.document import scalar_text
-from corrigible.schema.exchange import Json
+from corrigible.schema.exchange import Json, Request
 from corrigible.schema.exchange import Protocol as Wire
 
+from .answers import terminal
 from .api_profile import RefusalCase
-from .likely_place import SURE, likely_value
-from .nothing_said import says_no_conflict, says_nothing
-from .state_conflict import Conflicts
-from .state_reader import ABSENT_HERE, MOST_NEAR, REFERRED_TO, Results, near_first, shown, values_in
+from .request_at_fault import SURE, likely_value, says_no_conflict, says_nothing
 
+Results = Generator[Lookup, LookupAnswer, RuleResult | None]
+
+_LONGEST: Final = 1000
+"""Characters of a message that are read."""
+MOST_OFFERED: Final = 8
+MOST_NEAR: Final = 5
+_MOST_COLLECTIONS: Final = 2
+_MOST_REFERENCES: Final = 3
+_MOST_VALUES: Final = 20
+_STATE: Final = "the state of the API"
+ABSENT_HERE: Final = ("No resource of the API has this path.", "RESOURCE_ABSENT")
+ABSENT_THERE: Final = ("What the value refers to does not exist.", "REFERENCE_ABSENT")
+REFERRED_TO: Final = ("Other resources refer to this one.", "STILL_REFERRED_TO")
+EXISTS_ALREADY: Final = ("One of this name exists already.", "ALREADY_EXISTS")
+TAKEN: Final = ("The value is taken already.", "ALREADY_EXISTS")
+_LONGEST_SHOWN: Final = 64
+_MOST_WORDS: Final = 3
+_EVEN: Final = 0.5
+"""Confidence in what is likely meant."""
+NAMING: Final = ("name", "slug", "key", "id", "code", "title", "username", "login", "email")
+"""Members that name a resource, in the order in which one is taken for what a conflict is about."""
+_WRAPPED: Final = 3
+"""Slashes in the place of a member of an object under a name."""
+_AS_ASKED: Final = "It exists, with everything that was asked for."
+_OF_THE_CALL: Final = word_set(
+    "idempotency idempotent nonce request requests submission transaction slot slots timeslot time times period"
+    " interval date dates day window schedule overlap overlaps overlapping pending progress"
+)
+"""Words of conflicts about the call itself, or about when something is to be: what exists is another thing then."""
+_HELD: Final = word_set("use used taken occupied booked reserved")
+"""Words for what somebody else may hold, where it is no name: a room, a seat."""
+_NOT_HELD: Final = "already been taken"
+"""What Rails says of what is created."""
+_LABELS: Final = frozenset({"name", "title"})
+"""Members that name a resource for people: beside another one, such as `slug`, they need not be free."""
+_NAMING_WORDS: Final = frozenset(NAMING) - {"id", "email", "code"}
+"""Last words of members that name what is created, and not what it belongs to, as `userId` does."""
+_SHORTEST_TOLD: Final = 2
 _REFERENCE: Final = ".reference"
 """The row of what databases say of a foreign key."""
 
@@ -52,8 +118,114 @@ def suggest_by_state(case: RefusalCase, error: Violation, reads: RelatedReads, g
     return (yield from _State(case, error, reads, group).result())
 
 
-class _State(Conflicts):
-    """Looks up what a refusal is about."""
+class _State:
+    """One refusal, and what was looked up about it."""
+
+    def __init__(self, case: RefusalCase, error: Violation, reads: RelatedReads, group: str) -> None:
+        self._case = case
+        self._request: Request = case.request
+        self._status = case.exchange.status
+        self._has_operation = bool(case.match.operation)
+        self._error, self._reads, self._group = error, reads, group
+        self._message = error.message[:_LONGEST]
+        self._headers = lookup_headers(case.request, case.pack.settings.lookup_headers)
+        self._seen: list[LookupResult] = []
+
+    def _answered(self, path: str) -> Generator[Lookup, LookupAnswer, Json]:
+        """Return the JSON that a read gives; None where it gives none, or the path is not safe to ask."""
+        value, _ = yield from self._asked(path)
+        return value
+
+    def _listed(self, path: str) -> Generator[Lookup, LookupAnswer, Listing | None]:
+        """Return what the collection at a path lists; None where that is not known."""
+        return read_listing(*(yield from self._asked(path)))
+
+    def _asked(self, path: str) -> Generator[Lookup, LookupAnswer, tuple[Json, Mapping[str, str]]]:
+        """Return the JSON that a read gives, and the headers that were kept of the answer."""
+        if not is_plain(path):
+            return None, {}
+        answer = yield Lookup(path, headers=self._headers)
+        if answer.status != 200:
+            return None, {}
+        try:
+            value = orjson.loads(answer.body)
+        except orjson.JSONDecodeError:
+            return None, {}
+        self._seen.append(LookupResult(path, value))
+        return value, answer.headers
+
+    def _terminal(self, action: str, message: str, parameters: Mapping[str, Json], why: tuple[str, str]) -> RuleResult:
+        suggestion = terminal(action, message, parameters, "lookup" if self._seen else "mapping")
+        return self._done(Proposal([suggestion], recovery="terminal"), why)
+
+    def _other_asked(self, place: str, sent: Json, message: str) -> Proposal:
+        """Return the question for another value than the one that was sent: it is another wish."""
+        violation = SchemaViolation(place, "enum", {}, sent)
+        question = ask(violation, self._request, message, schema={"not": {"const": sent}})
+        question.suggestions[0]["safety"]["changes_intent"] = True
+        return question
+
+    def _done(self, proposal: Proposal, why: tuple[str, str]) -> RuleResult:
+        suggestions: list[dict[str, Any]] = list(proposal.suggestions)
+        if lookups := [f"GET {one.path}" for one in self._seen]:
+            suggestions = [{**one, "evidence": {"kind": "lookup", "lookups": lookups}} for one in suggestions]
+        return result_of(Repair(tuple(suggestions), proposal.type, *why, proposal.recovery), _STATE, self._seen)
+
+    def _tells(self, value: Json) -> bool:
+        """Whether the message repeats a value."""
+        return has_word(self._message, scalar_text(value))
+
+    def _referred(self) -> Results:
+        """Ask for what a parameter or a member refers to, where what the path names is there: then that is not.
+
+        A listing shows that. Of a single reference without one that is asked, where the path is seen to be right.
+        """
+        sent = islice((one.pointer for one in sent_places(self._request) if is_name(one.value)), _MOST_VALUES)
+        unknown = []
+        referring = [place for place in sent if self._collections(place)]
+        for place in referring[:_MOST_REFERENCES]:
+            listing = yield from self._listing_of(place)
+            if listing is None:
+                unknown.append(place)
+            elif (asked := self._reference_asked(place, listing)) is not None:
+                return asked
+        is_clear = len(unknown) == 1 and len(referring) <= _MOST_REFERENCES and bool(self._seen)
+        return self._reference_asked(unknown[0], None) if is_clear else None
+
+    def _reference(self, place: str) -> Results:
+        """Ask for another value of a member that refers to something that is known not to be there."""
+        value = value_at(self._request, place)
+        if not is_name(value) or is_secret(place, value) or not member_of(place):
+            return None
+        return self._reference_asked(place, (yield from self._listing_of(place)))
+
+    def _listing_of(self, place: str) -> Generator[Lookup, LookupAnswer, Listing | None]:
+        """Return the listing of what a member refers to."""
+        for collection in self._collections(place)[:_MOST_COLLECTIONS]:
+            listing = yield from self._listed(collection)
+            if listing is not None:
+                return listing
+        return None
+
+    def _collections(self, place: str) -> Sequence[str]:
+        return self._reads.collections(member_of(place), self._request.method, self._request.path)
+
+    def _reference_asked(self, place: str, listing: Listing | None) -> RuleResult | None:
+        """Ask for another value than one that a listing does not have; None where it has it."""
+        value, member = value_at(self._request, place), member_of(place)
+        schema: dict[str, Json] = {"not": {"const": value}}
+        if listing is not None:
+            text = scalar_text(value)
+            known = listing.identifiers(member)
+            if text in known:
+                return None
+            offered = near_first(shown(listing.near(text, member))[:MOST_NEAR], shown(known), listing)
+            is_typed = isinstance(value, int) or (place.startswith("/body/") and not self._request.form)
+            if not offered:
+                return None
+            schema = {"enum": [listing.written(one, member) if is_typed else one for one in offered]}
+        violation = SchemaViolation(place, "enum", {}, value)
+        return self._done(ask(violation, self._request, "Refer to one that exists.", schema=schema), ABSENT_THERE)
 
     def result(self) -> Results:
         status, request, reading = self._status, self._request, read(self._message)
@@ -92,7 +264,7 @@ class _State(Conflicts):
         named = self._reads.named(self._request.method, self._request.path)
         likely = self._error.likely[:1] if self._status != 404 else ()
         meant_here = {one.value for one in likely if one.pointer == "/path" and one.probability >= SURE}
-        said = [one for one in named if one.value in self._quoted or one.value in meant_here]
+        said = [one for one in named if self._tells(one.value) or one.value in meant_here]
         # Another status is not known to be about the path unless it says so.
         named = said if said or self._status != 404 else [one for one in named if one.collection]
         if not named and self._is_plainly_absent():
@@ -105,7 +277,7 @@ class _State(Conflicts):
         listing = (yield from self._listed(resource.collection)) if resource.collection else None
         if listing is None:
             question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
-            if resource.value not in self._quoted and likely:
+            if likely and not self._tells(resource.value):
                 doubt: Json = {"basis": "corpus", "value": round(likely[0].confidence, 2)}
                 question = Proposal([{**one, "confidence": doubt} for one in question.suggestions], question.type)
             return self._done(question, ABSENT_HERE) if self._status != 404 else None
@@ -135,8 +307,7 @@ class _State(Conflicts):
 
     def _names_another(self) -> bool:
         """Whether a quoted text is a value of the body or the query: then that is what is not there."""
-        sent = [*values_in(self._request.body, "/body"), *values_in(self._request.query, "/query")]
-        return any(scalar_text(value) in self._quoted for _, value in sent)
+        return any(is_name(one.value) and self._tells(one.value) for one in sent_places(self._request))
 
     def _is_plainly_absent(self) -> bool:
         """Whether an answer says no more than that something is not there, of a path that the description has."""
@@ -144,3 +315,191 @@ class _State(Conflicts):
 
     def _with(self, resource: NamedResource, identifier: str) -> str | None:
         return with_segment(self._request.path, resource.value, identifier)
+
+    # --- what exists already
+
+    def _existing(self, creation: Creation | None, *, is_seen: bool = False) -> Results:
+        """Compare what exists with what was sent. `is_seen`: only what a look-up shows is known to exist."""
+        if self._is_of_the_call() and not self._is_told():
+            return None
+        place, is_told = self._conflicting(creation)
+        if not place or (is_seen and not is_told):
+            return None
+        sent = value_at(self._request, place)
+        value, member = scalar_text(sent), segments(place)[-1]
+        existing, item, path = None, None, ""
+        if creation is not None:
+            existing, item, path = yield from self._found(creation, member, value)
+        if is_seen and existing is None:
+            return None
+        lost = self._lost(place, existing) if existing is not None else ()
+        if existing is not None and not lost and self._is_meant(member, creation):
+            return self._terminal("ALREADY_DONE", _AS_ASKED, {"path": path} if path else {}, EXISTS_ALREADY)
+        message = "Give a value that is free." if existing is None else "Create another one, under a name that is free."
+        other = self._other_asked(place, sent, message).suggestions[0]
+        if not is_told:
+            other["confidence"] = {"basis": "spec", "value": _EVEN}
+        if item is None or not item.changes or not lost or self._sends_secret():
+            return self._done(Proposal([other]), TAKEN if existing is None else EXISTS_ALREADY)
+        update = self._update(SchemaViolation(place, "enum", {}, sent), item.changes[0], path, lost)
+        return self._done(options([other, update], self._group), EXISTS_ALREADY)
+
+    def _update(self, violation: SchemaViolation, method: str, path: str, lost: Sequence[str]) -> Suggestion:
+        """Return the call that changes what exists to what was sent."""
+        ops: list[Operation] = [
+            {"op": "test", "path": "/method", "value": self._request.method},
+            {"op": "replace", "path": "/method", "value": method},
+        ]
+        if path != self._request.path:
+            ops += [
+                {"op": "test", "path": "/path", "value": self._request.path},
+                {"op": "replace", "path": "/path", "value": path},
+            ]
+        names = sorted({segments(pointer)[1] for pointer in lost if pointer.count("/") > 1})
+        is_told = names and all(one.isidentifier() for one in names)
+        differs = f" What differs: {', '.join(names[:MOST_OFFERED])}." if is_told else ""
+        return edit(
+            violation,
+            self._request,
+            ops,
+            f"Change the one that exists.{differs}",
+            changes_intent=True,
+            requires_confirmation=True,
+            action="USE_ALTERNATIVE_ENDPOINT",
+        )
+
+    def _is_meant(self, member: str, creation: Creation | None) -> bool:
+        """Whether a message is about what exists as it was sent: it names what was sent, or paths do, by a member.
+
+        Else it may be about something that is no member, and what exists is as it was sent by chance.
+        """
+        items = creation.items if creation is not None else ()
+        is_named = any(item.is_readable and is_same(member, item.member) for item in items)
+        is_naming = not {*words(member)[-1:]}.isdisjoint(NAMING)
+        is_held = not _HELD.isdisjoint(words(self._message)) and _NOT_HELD not in self._message
+        return (is_named or (self._is_told() and (is_naming or not is_held))) and not self._is_of_the_call()
+
+    def _is_of_the_call(self) -> bool:
+        """Whether the message has a word for the call itself, or for when something is to be, of its own accord."""
+        told, known = set(words(self._message)), set(words(self._request.path))
+        if _OF_THE_CALL.isdisjoint(told):
+            return False
+        for name, value in inner(self._request.body).items():
+            known |= {*words(name), *(words(scalar_text(value)) if is_name(value) else ())}
+        return not _OF_THE_CALL.isdisjoint(told - known)
+
+    def _is_told(self) -> bool:
+        """Whether the error has the name of a member, or a value that was sent."""
+        is_placed = self._error.pointer.startswith("/body/")
+        return is_placed or any(self._names_member(*one) for one in inner(self._request.body).items())
+
+    def _names_member(self, member: str, value: Json) -> bool:
+        """Whether the message has the name of a member, or its value."""
+        written = scalar_text(value) if is_name(value) else ""
+        if len(written) >= _SHORTEST_TOLD and self._tells(written):
+            return True
+        name = " ".join(words(member))
+        told = f" {' '.join(words(self._message))} "
+        return bool(name) and (f" {name} " in told or f" {name}s " in told)
+
+    def _conflicting(self, creation: Creation | None) -> tuple[str, bool]:
+        """Return the place of the value that exists already, and whether anything tells it; empty where none is known.
+
+        Else it is likely what the new resource is named by.
+        """
+        body, base, request = inner(self._request.body), base_of(self._request.body), self._request
+        places = [self._error.pointer, *(one.pointer for one in self._error.likely[:1] if one.is_told)]
+        depth = _WRAPPED if is_wrapper(request.body) else _WRAPPED - 1
+        for place in (one for one in places if one.startswith(("/body/", "/query/")) and one.count("/") <= depth):
+            if is_name(value := value_at(request, place)):
+                return ("", False) if is_secret(place, value) else (place, True)
+        spelled = {name.lower(): name for name, value in body.items() if is_name(value)}
+        variables = [item.variable.lower() for item in creation.items] if creation is not None else []
+        naming = [spelled[name] for name in (*variables, *NAMING) if name in spelled]
+        likely = naming or [name for name in spelled.values() if {*words(name)[-1:]} & _NAMING_WORDS or len(body) == 1]
+        is_open = request.method == "POST" and not self._error.pointer and not is_secret(f"/body/{likely[:1]}", "")
+        return (
+            (f"{base}/{escape(likely[0])}", bool(naming) and creation is not None)
+            if likely and is_open
+            else ("", False)
+        )
+
+    def _lost(self, place: str, existing: Mapping[str, Json]) -> tuple[str, ...]:
+        """Return the places of what was asked for and what exists does not have."""
+        asked = self._request
+        if place.startswith("/body/") and place.count("/") == _WRAPPED:
+            asked = replace(asked, body=resolve(asked.document(), place.rpartition("/")[0]))
+        return unmet_values(asked, with_references(existing))
+
+    def _sends_secret(self) -> bool:
+        """Whether the body has a password or the like: to change what exists would give somebody else's a new one."""
+        body = inner(self._request.body)
+        return any(is_secret(f"/body/{escape(name)}", body[name]) for name in body)
+
+    def _found(
+        self, creation: Creation, member: str, value: str
+    ) -> Generator[Lookup, LookupAnswer, tuple[Mapping[str, Json] | None, Item | None, str]]:
+        """Return the resource that has the value, and its path."""
+        for item in creation.items:
+            if item.is_readable and is_same(member, item.member) and is_plain(path := item.path(value)):
+                existing = yield from self._answered(path)
+                if isinstance(existing, Mapping):
+                    return _unwrapped(existing, member), item, path
+        listing = (yield from self._listed(creation.collection)) if creation.collection else None
+        found = listing.resources if listing is not None else ()
+        same = [one for one in found if scalar_text(with_references(one).get(member)) == value]
+        if listing is None or len(same) != 1:
+            return None, None, ""
+        for item in creation.items:
+            known = listing.identifiers(item.member if item.by_name else item.variable)
+            for identifier, one in known.items():
+                if one is same[0] and is_plain(path := item.path(identifier)):
+                    return same[0], item, path
+        return same[0], None, ""
+
+
+def member_of(place: str) -> str:
+    """Return the name of the member that a place is, or is an element of."""
+    return next((part for part in reversed(segments(place)[1:]) if not part.isdecimal()), "")
+
+
+def is_plain(path: str) -> bool:
+    """Whether each segment of a path stays one for every server on the way."""
+    return allowed(path.rstrip("/"), [path.strip("/").split("/")]) is not None
+
+
+def shown(identifiers: Iterable[str]) -> list[str]:
+    """Return the identifiers that may be offered: others wrote them, and a sentence is none."""
+    return [one for one in identifiers if one.isprintable() and _is_short(one)]
+
+
+def _is_short(identifier: str) -> bool:
+    parts = identifier.split(" ")
+    return len(identifier) <= _LONGEST_SHOWN and len(parts) <= _MOST_WORDS and all(parts)
+
+
+def near_first(near: Sequence[str], every: Collection[str], listing: Listing) -> list[str]:
+    """Return what is near, and the others after it where a short listing shows all that exists."""
+    is_offered = listing.is_whole and 0 < len(every) <= MOST_OFFERED
+    return list(dict.fromkeys([*near, *every])) if is_offered else list(near)
+
+
+def is_name(value: Json) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+
+
+def inner(body: Json) -> Mapping[str, Json]:
+    """Return the object that a body is, or that it wraps."""
+    content = next(iter(body.values())) if isinstance(body, Mapping) and is_wrapper(body) else body
+    return content if isinstance(content, Mapping) else {}
+
+
+def base_of(body: Json) -> str:
+    """Return the place of the object that a body is, or that it wraps."""
+    return f"/body/{escape(next(iter(body)))}" if isinstance(body, Mapping) and is_wrapper(body) else "/body"
+
+
+def _unwrapped(answer: Mapping[str, Json], member: str) -> Mapping[str, Json]:
+    """Return the resource of an answer: under its only member where the answer itself has no such member."""
+    content = next(iter(answer.values())) if member not in answer and len(answer) == 1 else answer
+    return content if isinstance(content, Mapping) else answer

@@ -13,7 +13,6 @@ Knows: one refusal, the edits for it, the evidence. Does not know: how an edit w
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -36,8 +35,7 @@ from corrigible.schema.exchange import Json, Protocol
 
 from .api_profile import RefusalCase
 from .evidence import MOST_TEXTS, Change, Edit, Evidence, Refused, is_choice, is_scalar, is_within
-from .nothing_said import may_be_about_names, misses_something, refuses_a_member, says_little
-from .request_at_fault import OF_UNKNOWN
+from .request_at_fault import OF_UNKNOWN, may_be_about_names, misses_something, refuses_a_member, says_little
 
 
 class Veto(NamedTuple):
@@ -82,9 +80,9 @@ def _is_unread(edit: Edit) -> bool:
 def _is_for_another(edit: Edit) -> bool:
     """Whether what is said holds for a value of another member, which may be given up: `for family=gaussian`."""
     edited = {name for place in edit.places for name in segments(place)}
-    names = {one.path[-1] for one in islice(sent_places(edit.refused.request), MOST_TEXTS)} - edited
-    found = _FOR_ANOTHER.findall(edit.error.message)
-    return any(name in names for name in found)
+    sent = islice(sent_places(edit.refused.request), MOST_TEXTS)
+    others = (one for one in sent if one.path[-1] not in edited and is_scalar(one.value))
+    return any(has_word(edit.error.message, f"{one.path[-1]}={scalar_text(one.value)}") for one in others)
 
 
 def _is_known_name(edit: Edit) -> bool:
@@ -136,33 +134,30 @@ def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
     is_longer = " " in spelled and letters(meant) in letters(name) and not is_same(name, meant)
     if is_longer and f" {spelled} " in edit.refused.words:
         return True  # the words of the name that was sent are there, those of the other one only among them
-    if re.search(rf"(?<!\w){re.escape(meant)}(?!\w)", text) is not None:
+    if has_word(text, meant):
         return False
     if is_same(name, meant) and f" {letters(meant)} " in edit.refused.words:
         return True
-    is_repeated = re.search(rf"{re.escape(name)}['\"]?\s*[:=]\s*['\"\[{{\d]", text) is not None
-    return has_word(text, name) and not is_repeated
+    return has_word(text, name)
 
 
 def _is_made_text(edit: Edit) -> bool:
     made = [one for one in edit.changes if not one.is_move and isinstance(one.old, int | float)]
     made = [one for one in made if isinstance(one.new, str)]
-    # Where nothing is declared a text may be any word, and `true` is hardly one of them.
-    is_open = any(isinstance(one.old, bool) and not edit.refused.schema(one.place) for one in made)
-    return is_open or not all(_asks_for_text(one, edit) for one in made)
+    return not all(_asks_for_text(one, edit) for one in made)
 
 
 def _asks_for_text(change: Change, edit: Edit) -> bool:
     """Whether the answer says that a value has to be a text, or of a number that this one is what is wrong."""
     error, refused = edit.error, edit.refused
-    if isinstance(change.old, bool) and not refused.schema(change.place):
-        return False  # a text where nobody declares one may be a word for yes of the API's own
+    if isinstance(change.old, bool):
+        return bool(choices(refused.schema(change.place)))  # any other text is hardly ever the word `true`
     is_of_call = refused.request.protocol is Protocol.GRPC
     if is_of_call and isinstance(change.old, float) and change.old.is_integer():
         return False  # protobuf has no other numbers in a Struct: `7` and `7.0` are two texts of one
     if error.pointer == change.place and (error.stated.get("type") == "string" or error.constraint == "type"):
         return True
-    if not isinstance(change.old, bool) and {Evidence.NAMED, Evidence.QUOTED} <= edit.evidence:
+    if {Evidence.NAMED, Evidence.QUOTED} <= edit.evidence:
         return True
     if error.pointer.count("/") > 1 and error.pointer != change.place:
         return False  # what is said of another place is not said here
@@ -170,7 +165,7 @@ def _asks_for_text(change: Change, edit: Edit) -> bool:
     return is_meant and any(f" {word} " in refused.words for word in ("string", "strings", "text", "str", "texts"))
 
 
-def _lacks_a_unit(edit: Edit) -> bool:
+def _lacks_a_form(edit: Edit) -> bool:
     for one in edit.changes:
         if not one.is_move and is_scalar(one.old) and not isinstance(one.old, str) and isinstance(one.new, str):
             schema = edit.refused.schema(one.place)
@@ -220,8 +215,10 @@ def _leaves_another(edit: Edit) -> bool:
 
 
 def _leaves(change: Change, edit: Edit) -> bool:
-    """Whether an edit puts one value into another form, and leaves one that is likely in the same wrong one."""
+    """Whether an edit mends one value or name, and leaves one that is likely wrong in the same way."""
     refused = edit.refused
+    if change.is_rename:
+        return any(keyword in OF_UNKNOWN for _, keyword in refused.broken(refused.after_all))
     if change.is_move or not is_scalar(change.old) or not is_scalar(change.new):
         return False
     *parent, last = segments(change.place)
@@ -250,7 +247,7 @@ def _does_not_fit(edit: Edit) -> bool:
 def _is_another_word(edit: Edit) -> bool:
     for one in edit.changes:
         if one.place == "/path" and isinstance(one.old, str) and isinstance(one.new, str):
-            old, new = _PARTS.split(one.old), _PARTS.split(one.new)
+            old, new = one.old.translate(_PARTS).split("/"), one.new.translate(_PARTS).split("/")
             return Evidence.SEEN not in edit.evidence and len(old) == len(new) and any(map(_is_unlike, old, new))
     return False
 
@@ -302,8 +299,12 @@ def _is_filled_in(edit: Edit) -> bool:
     is_told = edit.error.constraint == "required" and not edit.error.likely
     if is_told or not any(one.place.startswith(("/body/", "/query/")) for one in added):
         return False
-    message = edit.error.message
-    is_said = bool(read(message).of(Kind.MISSING)) or misses_something(message)
+    message = edit.error.message.strip() or edit.refused.text
+    missed = read(message).of(Kind.MISSING)
+    of_another = {letters(name) for one in missed for name in one.slots.get("field", ())}
+    if of_another and of_another.isdisjoint(letters(segments(one.place)[-1]) for one in added):
+        return True
+    is_said = bool(missed) or misses_something(message)
     is_named = any(tokens_of(message).mention(segments(one.place)[-1]) is not None for one in added)
     return not is_said and bool(message.strip()) and (is_named or not says_little(message))
 
@@ -360,7 +361,7 @@ VETOES: Final = (
     Veto("restructured", "what holds a value changes, and only one source says so", _is_restructured, False),
     Veto("strange", "a value is put where what an API wants has other members", _is_strange_there, False),
     Veto("another left", "another value of the same kind stays as it is", _leaves_another, False),
-    Veto("unit", "a number becomes a text that has a unit or is a date, and nobody said which", _lacks_a_unit),
+    Veto("form", "a number becomes a text that no number is: a span, a date, an address, a kind", _lacks_a_form),
     Veto("misfit", "another method or form would be sent what it does not take, or lack what it needs", _does_not_fit),
     Veto("another word", "a word of the path becomes one that is no spelling of it", _is_another_word),
     Veto("two changes", "a value is near in other letters and another case", _is_slip_in_another_case),
@@ -434,10 +435,12 @@ def _is_encoded(change: Change) -> bool:
 
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _LIKELY: Final = 0.2
-_FOR_ANOTHER: Final = re.compile(r"(?i)\b(?:for|when|if|with|where) (?:the )?['\"`]?([\w-]{1,60})['\"`]? ?(?:=|is\b)")
-_PARTS: Final = re.compile(r"[/:.]")
+_PARTS: Final = str.maketrans(":.", "//")
 _OF_A_FORM: Final = word_set(
     "duration timeout interval ttl delay period lifetime lease wait backoff retention"
     " date datetime timestamp time day since until deadline expiry"
+    " url urls uri uris href link links webhook callback endpoint address host hostname target targets email mail"
+    " ref refs reference references path paths file files filename filenames folder directory pattern regex cron"
+    " type types kind mode status state phase lifecycle role language locale encoding unit currency algorithm protocol"
 )
-"""Words of names of amounts and moments that a text has in a form of its own, such as `5m` or `2026-03-01`."""
+"""Words of names of texts that no number is: `5m`, `2026-03-01`, an address, a reference, one of some words."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import jsonschema_rs
 import orjson
 
-from corrigible.rules.budget import spend
 from corrigible.rules.safety import spelling
 from corrigible.rules.schema_repair.json_schema import read
 from corrigible.schema.cache import remembered
-from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
 from .json_schema import Schema
@@ -113,33 +111,3 @@ _FORMATS_JUDGED: Final = spelling.FORMATS | {
     *("time", "duration", "regex", "json-pointer", "relative-json-pointer", "idn-email", "idn-hostname"),
     *("uri-reference", "uri-template", "iri", "iri-reference"),
 }
-
-
-def duplicates(items: Sequence[Json], *, text: bool = False) -> list[int]:
-    """Return the indexes of the elements that occur earlier in the list."""
-    spend(len(items))
-    seen: set[Hashable] = set()
-    out: list[int] = []
-    for index, item in enumerate(items):
-        key = _key(item, text=text)
-        if key in seen:
-            out.append(index)
-        seen.add(key)
-    return out
-
-
-def _key(value: Json, *, text: bool = False) -> Hashable:
-    """Return what is equal for equal values: of numbers their value, and no truth value is a number."""
-    if type(value) is str:  # as most elements of long lists are
-        return "text" if text else True, value
-    match value:
-        case Mapping():
-            return "object", frozenset((name, _key(inner)) for name, inner in value.items())
-        case list():
-            return "array", tuple(map(_key, value))
-        case _ if text:
-            return "text", scalar_text(value)
-        case bool():
-            return "boolean", value
-        case _:
-            return type(value) is str, value

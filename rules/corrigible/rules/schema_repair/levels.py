@@ -5,13 +5,11 @@
 | `{"type": "DONE"}`               | `state: {"type": ...}`, required         | `{"state": {"type": "DONE"}}`         |
 | `{"book": {"title": "T"}}`       | `title`, required                        | `{"title": "T"}`                      |
 | `{"user": "ops", "level": "3"}`  | `data`, required, of any names           | `{"data": {...}}`, once confirmed     |
-| `{"address.city": "B"}`          | `address: {"city": ...}`                 | `{"address": {"city": "B"}}`          |
 | `{"limit": 5}` as the body       | `limit` of the query, and no body        | `?limit=5`                            |
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -35,8 +33,6 @@ MISPLACED: Final = "misplaced"
 NOT_OF_BODY: Final = "x-not-of-body"
 """In a schema of a parameter: the members that the body of its operation has; none where all of a body may move."""
 
-IN_QUERY: Final = "x-in-query"
-"""In a schema of methods: the only one takes in its query what was sent as body."""
 
 GENERAL_NAMES: Final = word_set("id name type kind title description status state value key code")
 """Names that every thing has: at another level they are another thing's."""
@@ -202,32 +198,6 @@ def under_empty(violation: SchemaViolation, request: Request) -> Suggestion | No
     return _move(violation, request, _moves(violation, [name], place), made, asks=True, message=_IF_IT_BELONGS)
 
 
-def named_place(violation: SchemaViolation) -> list[str] | None:
-    """Return the steps below a declared member that an undeclared name spells: `address.city`, `address[city]`."""
-    steps = [one for one in re.split(r"[.\[\]]+", segments(violation.pointer)[-1]) if one]
-    is_inside = len(steps) > 1 and steps[0] in violation.siblings and violation.pointer.startswith("/body")
-    return steps if is_inside else None
-
-
-def into_named(violation: SchemaViolation, request: Request) -> Suggestion | None:
-    """Return the move of a member to the place below a declared one that its name spells; confirmed if undeclared."""
-    parent, steps = violation.pointer.rpartition("/")[0], named_place(violation)
-    if steps is None or any(step.isdecimal() for step in steps):
-        return None
-    place, schema, made = parent, violation.schema, list[Operation]()
-    for step in steps[:-1]:
-        place, schema = f"{place}/{escape(step)}", members(schema).get(step, {})
-        there = value_at(request, place)
-        made += [{"op": "add", "path": place, "value": {}}] if there is MISSING else []
-        if not (there is MISSING or isinstance(there, Mapping)) or "object" not in (types(schema) or ("object",)):
-            return None
-    place, schema = f"{place}/{escape(steps[-1])}", members(schema).get(steps[-1], {})
-    value = value_at(request, violation.pointer)
-    if value_at(request, place) is not MISSING or first_violation(value, schema, text=request.form) is not None:
-        return None
-    return _move(violation, request, [(violation.pointer, place)], made, asks=not schema)
-
-
 def _moves(violation: SchemaViolation, names: Iterable[str], place: str) -> list[tuple[str, str]]:
     parent = violation.pointer.rpartition("/")[0]
     return [(f"{parent}/{escape(name)}", f"{place}/{escape(name)}") for name in names]
@@ -304,16 +274,6 @@ def into_query(violation: SchemaViolation, request: Request) -> Suggestion | Non
     source = f"/body/{escape(called[0])}"
     ops = [{"op": "test", "path": source, "value": body[called[0]]}, *ops, {"op": "remove", "path": source}]
     return edit(violation, request, ops, "Send it in the query: the body has no such member.") if len(ops) > 2 else None
-
-
-def read_by_query(violation: SchemaViolation, request: Request) -> Suggestion | None:
-    """Return GET with the members of the body in the query, where that is the only method, and takes them all."""
-    if violation.schema.get(IN_QUERY) is not True:
-        return None
-    ops: list[Operation] = [{"op": "test", "path": "/method", "value": request.method}]
-    ops.append({"op": "replace", "path": "/method", "value": "GET"})
-    message = "Use GET, the only method of this path, with what was sent in the query."
-    return _without_body(violation, request, [*ops, *_into_query(request, request.body)], message)
 
 
 def _into_query(request: Request, moved: Mapping[str, Json]) -> list[Operation]:

@@ -138,11 +138,9 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     if (outside := levels.unwrapped(parent, violation.schema, violation, request)) is not None:
         return Proposal([outside])
     near = near_names(name, free)
-    if levels.named_place(violation) is not None and not any(is_same(name, one) for one in near):
-        into = levels.into_named(violation, request)
-        return ask(violation, request, _WHERE, schema={}) if into is None else Proposal([into])
-    if isinstance(value, Mapping) and all(_is_no_object(declared.get(one, {})) for one in near):
-        near = []  # `{"note": {...}}` is no `noteId`
+    head = re.split(r"[.\[]", name)[0]
+    if head != name and head in violation.siblings and not any(is_same(name, one) for one in near):
+        return ask(violation, request, _WHERE, schema={})  # `address.city` leads into a declared member
     rivals = _rivals(name, near[0], present, violation.siblings) if len(near) == 1 else {}
     if any(distance(name, near[0]) > slips for slips in rivals.values()):
         near = []  # another one is meant for that name
@@ -196,10 +194,6 @@ def _elsewhere(violation: SchemaViolation, request: Request, group: str, value: 
     if meant is not None and moved is None:
         return _moved(violation, request, violation.pointer, meant, value, is_guess=True) or omission
     return omission if moved is None else options([moved.suggestion, *omission.suggestions], group)
-
-
-def _is_no_object(schema: Schema) -> bool:
-    return bool(types(schema)) and "object" not in types(schema)
 
 
 def _rivals(name: str, meant: str, present: Json, declared: Sequence[str]) -> dict[str, int]:

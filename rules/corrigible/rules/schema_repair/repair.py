@@ -21,7 +21,7 @@ from corrigible.schema.exchange import Json, Request
 
 from . import levels, names, route
 from .body import repair_inside
-from .first_violation import duplicates, first_violation, is_fully_checked
+from .first_violation import first_violation, is_fully_checked
 from .json_schema import SELECTS, Schema, choices, members, types
 from .schema_violation import SchemaViolation, place_of
 from .suggestion import (
@@ -51,7 +51,6 @@ _BASE64: Final = "byte"
 _LONG_WORD: Final = 20
 _MOST_SLIPS: Final = 2
 _MOST_ALTERNATIVES: Final = 5
-_MOST_DROPPED: Final = 8
 
 
 def repair(violation: SchemaViolation, request: Request, group: str) -> Repair | None:
@@ -86,7 +85,7 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
             move = levels.move_member(violation, request)
             return None if move is None else Proposal([move.suggestion])
         case "uniqueItems":
-            return _without_duplicates(violation, request)
+            return ask(violation, request, "Send each element once.")
         case _ if violation.value is MISSING:
             return None
         case "anyOf" | "oneOf" if (of_forms := names.of_forms(violation, request, group)) is not None:
@@ -253,29 +252,6 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
         plain = scalar_text(old).strip().casefold() in ("true", "false")
         return not plain and (is_decisive(name, request) or names.may_limit(name))
     return keyword == "pattern" and bool(spelled.assumption) and is_decisive(name, request)
-
-
-# Lists
-
-
-def _without_duplicates(violation: SchemaViolation, request: Request) -> Proposal | None:
-    """Drop duplicates, where whoever calls confirms it: how often an element is meant may be lost."""
-    items = violation.value
-    if not isinstance(items, list):
-        return None
-    message = "Send each element once."
-    again = duplicates(items, text=place_of(violation.pointer, request).text)
-    if not again or is_secret(violation.pointer, items) or len(again) > _MOST_DROPPED:
-        return ask(violation, request, message)
-    ops: list[Operation] = []
-    for index in reversed(again):
-        element = f"{violation.pointer}/{index}"
-        ops += [{"op": "test", "path": element, "value": items[index]}, {"op": "remove", "path": element}]
-    left = [item for index, item in enumerate(items) if index not in again]
-    verified = is_fully_checked(violation.schema) and first_violation(left, violation.schema) is None
-    dropped = edit(violation, request, ops, message, changes_intent=True, verified=verified)
-    dropped["safety"]["loses"] = [f"{violation.pointer}/{index}" for index in again]
-    return Proposal([dropped])
 
 
 # What is said

@@ -16,7 +16,6 @@ from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.schema.exchange import Json, Request
 
 from .json_schema import Schema, choices, literal_pattern, types
-from .levels import read_by_query
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, confirmed, edit, options
 
@@ -97,8 +96,10 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
     slips = {one: OSA.distance(request.path, one) for one in offered}
     if len(sure) == 1 and all(slips[one] > slips[sure[0]] for one in offered if one != sure[0]):
         is_other = request.method not in READS and _has_other_word(request.path, sure[0])
-        message = _IF_MEANT if is_other else "Use the path that is known."
-        return Proposal([_to(violation, request, "/path", sure[0], message, confirm=is_other)])
+        # The description may leave out a base path that the server has.
+        is_unsure = is_other or request.path.endswith(sure[0])
+        message = _IF_MEANT if is_unsure else "Use the path that is known."
+        return Proposal([_to(violation, request, "/path", sure[0], message, confirm=is_unsure)])
     if not offered:
         return None
     is_longer = len(offered) == 1 and _is_longer_word(request.path, offered[0])
@@ -208,9 +209,6 @@ def _asked_for_path(violation: SchemaViolation, request: Request) -> Proposal:
 def _method(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     """Suggest only methods of the same safety class, and POST for a read."""
     method, only_reads = request.method, _reads_by_post(request.path)
-    # What else is posted may be meant to create something.
-    if method == "POST" and only_reads and (read := read_by_query(violation, request)) is not None:
-        return Proposal([read])
     for mark, question in _QUESTIONS.items():
         if violation.schema.get(mark) is True:
             return ask(violation, request, question, schema={"enum": offered})

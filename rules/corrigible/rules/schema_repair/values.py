@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 from typing import Final
 
 import re2
@@ -53,7 +53,6 @@ _LIMITS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusive
 _LONGEST: Final = 8192
 _MOST_ELEMENTS: Final = 256
 _A_REPAIR: Final = 10
-_STEPS: Final = 3
 
 
 def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelling]:
@@ -70,26 +69,12 @@ def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> lis
     spend(_A_REPAIR)
     if keyword == "format" and LOCAL in schema:
         return []  # with an offset it would be another time
-    return _settled(_first(keyword, value, schema, place), schema, place, _STEPS)
-
-
-def _first(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelling]:
     way = _REPAIRS.get(keyword)
-    return [] if way is None else way(value, schema, place)
-
-
-def _settled(found: list[Spelling], schema: Schema, place: Place, steps: int) -> list[Spelling]:
-    """Mend what a first repair left, such as a number that is a number now and still too large."""
+    made = [] if way is None else way(value, schema, place)
     out: dict[tuple[type, str], Spelling] = {}
-    for one in found:
-        keyword = first_violation(one.value, schema, text=place.text)
-        settled = [one] if keyword is None else []
-        if keyword is not None and steps:
-            further = _first(keyword, one.value, schema, place)
-            joined = [_assuming(each, one.assumption) for each in further]
-            settled = _settled(joined, schema, place, steps - 1)
-        for each in settled:
-            out.setdefault((type(each.value), repr(each.value)), each)
+    for one in made:
+        if first_violation(one.value, schema, text=place.text) is None:
+            out.setdefault((type(one.value), repr(one.value)), one)
     return list(out.values())
 
 
@@ -345,9 +330,6 @@ _FACTS: Final = word_set(
 _SHARES: Final = word_set("ratio rate score share")
 _WHOLE: Final = 100
 """What these names have for a maximum where they are percentages."""
-_POSITIONS: Final = word_set("page offset index start position")
-"""Names of where a listing begins: who counts from 0 means the first one. `per_page` is none of them."""
-_NUMBERED: Final = word_set("no num number index")
 _LEAST: Final = "the least that is allowed is sent"
 _MOST: Final = "the most that is allowed is sent"
 
@@ -386,17 +368,9 @@ def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have, least = _exact(value), _bound(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
     if have is None or least is None or _is_measured(schema, place):
         return []
-    if have < 0 <= least or (have == 0 < least and not (place.reads and _is_position(place.name))):
-        return []  # zero or less was requested: the least amount is not what that means, the first page may be
+    if have < 0 <= least or have == 0 < least:
+        return []  # zero or less was requested: the least amount is not what that means
     return [_number(least, _LEAST)]
-
-
-def _is_position(name: str) -> bool:
-    """Whether a name is that of a place in a listing: `page`, `page[number]`, `startIndex`."""
-    parts = list(words(name))
-    if len(parts) > 1 and parts[-1] in _NUMBERED:
-        parts.pop()
-    return "per" not in parts and bool(parts) and parts[-1] in _POSITIONS
 
 
 def lowered(value: Json, schema: Schema, place: Place) -> list[Spelling]:
@@ -425,14 +399,6 @@ def _bound(schema: Schema, plain: str, strict: str, rounding: str, step: int) ->
         outermost = (outermost / multiple).to_integral_value(rounding) * multiple
     is_measured = _exact(schema.get("maximum")) == -_UNLIMITED
     return None if outermost == _UNLIMITED and not is_measured else outermost
-
-
-def rounded(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    have, step = _exact(value), _exact(schema.get("multipleOf"))
-    if have is None or step is None or step <= 0:
-        return []
-    near = (have / step).to_integral_value(ROUND_HALF_UP) * step
-    return [] if near in (0, _UNLIMITED) and have != near else [_number(near, "the nearest multiple is sent")]
 
 
 def _number(number: Decimal, assumes: str) -> Spelling:
@@ -513,22 +479,6 @@ def _moment_in(value: str, pattern: str) -> str:
     return rewritten(value, lambda text: whole.search(text) is not None and first_violation(text, shape) is None)
 
 
-# One of several schemas
-
-
-def _alternative(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    """Return what fits one of several schemas, what keeps the meaning before what changes it."""
-    repairs: list[Spelling] = []
-    for inner in (one for keyword in ("anyOf", "oneOf") for one in schema.get(keyword) or ()):
-        if not isinstance(inner, Mapping) or (broken := first_violation(value, inner, text=place.text)) is None:
-            continue
-        if "object" in types(inner) and isinstance(value, int) and not isinstance(value, bool):
-            return []  # a number is rather the id of such an object than its name
-        made = repair_value(broken, value, inner, place)
-        repairs += [one for one in made if not any(same_json(one.value, other.value) for other in repairs)]
-    return [repair for repair in repairs if not repair.assumption] or repairs
-
-
 _REPAIRS: Final[Mapping[str, _Repair]] = {
     "enum": _chosen,
     "const": _chosen,
@@ -538,12 +488,9 @@ _REPAIRS: Final[Mapping[str, _Repair]] = {
     "exclusiveMinimum": raised,
     "maximum": lowered,
     "exclusiveMaximum": lowered,
-    "multipleOf": rounded,
     "formatMaximum": lambda value, schema, place: [Spelling(schema["formatMaximum"], _MOST)],
     "formatMinimum": lambda value, schema, place: [Spelling(schema["formatMinimum"], _LEAST)],
     "maxLength": _shortened,
     "format": _respelt,
     "pattern": _patterned,
-    "anyOf": _alternative,
-    "oneOf": _alternative,
 }

@@ -28,8 +28,12 @@ _QUOTED: Final = re.compile(
     r"\"([^\"\n]{1,200})\"|(?<!\w)'([^'\n]{1,200})'(?!\w)|`([^`\n]{1,200})`|\u201c([^\u201d\n]{1,200})\u201d"
     r"|\u2018([^\u2019\n]{1,200})\u2019|\u00ab([^\u00bb\n]{1,200})\u00bb|\u300c([^\u300d\n]{1,200})\u300d"
 )
-
 _NAME: Final = re.compile(r"[A-Za-z_$@][\w$-]{0,59}")
+_NOTHING: Final = re.compile(
+    r"(?<![\w'\"`])(?:\"\"|''|``|\[\])(?![\w'\"`])|\w (?:id|name|key|uuid|slug)\W{0,3}= (?=[a-z])"
+    r"|(?<![\w.])(?:undefined|None|null|nil|NaN)(?![\w.]|-)"
+)
+"""What programming languages print for no value."""
 
 
 class Mention(NamedTuple):
@@ -101,6 +105,11 @@ class Tokens:
         found = (text for one in _QUOTED.finditer(self.text) for text in one.groups() if text)
         return [one for one in dict.fromkeys(found) if _NAME.fullmatch(one)]
 
+    def nothing(self) -> str:
+        """Return what the text has for no value, in lower case; empty where it has nothing of the kind."""
+        found = _NOTHING.search(self.text[:_LONGEST_BEFORE])
+        return found.group().lower() if found is not None else ""
+
     def share(self, name: str) -> float:
         """Return the share of the words of a name that the text has, in any order."""
         parts = name_words(name)
@@ -131,6 +140,8 @@ def tokens_of(text: str) -> Tokens:
     return Tokens(text)
 
 
+_LONGEST_BEFORE: Final = 500
+"""Letters of a text in which what is printed for no value is looked for."""
 _JOINING: Final = ("/", ".", ":", "-", "@")
 _MOST: Final = 50
 """Occurrences of a word that are looked at."""

@@ -348,6 +348,17 @@ interface Vector {
 
 const table: { vectors: Vector[] } = JSON.parse(readFileSync(new URL("policies.json", import.meta.url), "utf8"));
 
+/** Answer as the server does, without a connection: for tables with hundreds of rows. */
+const answered: typeof fetch = async (input, init) => {
+  const request = new Request(input, init);
+  const headers: IncomingMessage["headers"] = {};
+  request.headers.forEach((value, name) => (headers[name] = value));
+  received.push({ method: request.method, target: request.url.slice(url.length), headers, body: await request.text() });
+  const [status, more, text] = answers.shift() ?? [200, {}, "{}"];
+  const response = new Response(text, { status, headers: { "content-type": "application/json", ...more } });
+  return Object.defineProperty(response, "url", { value: request.url });
+};
+
 /** Return what is not as a table says: how often a corrected request was sent, and somebody asked. */
 async function wrongs(vectors: Vector[]): Promise<string[]> {
   const wrong: string[] = [];
@@ -362,7 +373,7 @@ async function wrongs(vectors: Vector[]): Promise<string[]> {
       const headers = { ...(request.body !== undefined && { "content-type": "application/json" }), ...request.headers };
       const given = { ...(operations && { operations }), ...(credentials && { credentials }) };
       const init = { method: request.method, headers, ...(body !== undefined && { body }) };
-      const response = await correcting(fetch, { cap: "MAYBE_INCORRECT", ...policy, ...given })(url + request.target, init);
+      const response = await correcting(answered, { cap: "MAYBE_INCORRECT", ...policy, ...given })(url + request.target, init);
       return [received.length - 1, response.recovery?.text ?? ""] as const;
     };
     const all = 1 + steps.length;
