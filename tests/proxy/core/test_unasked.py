@@ -233,7 +233,7 @@ VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "truth word": ("POST", "/parcels", {"mark": "YES"}, 400, "mark: 'YES' is not one of [True, 'true', 'yes', 'no']"),
     "words alone": ("POST", "/parcels", {"free": 5}, 400, "free must be a string"),
     "filled in": ("POST", "/orders", {"total": 1}, 400, "pick another ID"),
-    "more": ("POST", "/parcels", {"due": "2026-01-31"}, 400, "due is not a valid date-time"),
+    "more": ("POST", "/parcels", {"timeout": "5m"}, 400, "timeout should be '5h'"),
 }
 """For a veto an edit that is sent without it: what the others are against, a repair asks for by itself."""
 
