@@ -344,3 +344,15 @@ def test_a_tool_of_mcp_has_its_arguments_inside() -> None:
     issue: Json = [{"code": "invalid_type", "expected": "string", "path": ["slot"], "message": "Expected string"}]
     answer: Json = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "Invalid", "data": issue}}
     assert [one.pointer for one in read(answer, 200, call)] == ["/body/params/arguments/slot"]
+
+
+@pytest.mark.parametrize("text", ["'box' is not one of ['qty', 'size']", '"box" is not one of qty, size'])
+def test_a_name_that_is_none_of_those_listed_is_the_member_of_an_object(text: str) -> None:
+    (found,) = read({"errors": [{"field": "item", "message": text}]})
+    assert (found.pointer, found.constraint) == ("/body/item/box", "additionalProperties")
+    assert found.stated == {"enum": ["qty", "size"]}
+
+
+def test_a_value_that_is_none_of_those_listed_stays_at_its_place() -> None:
+    (found,) = read({"errors": [{"field": "colour", "message": "'rde' is not one of ['red', 'blue']"}]})
+    assert (found.pointer, found.stated) == ("/body/colour", {"enum": ["red", "blue"]})

@@ -152,7 +152,16 @@ def at_member(error: Violation, request: Request) -> Violation:
     is_unsaid = there is MISSING and letters(name) not in letters(error.message)
     if around and not is_unsaid and not isinstance(there, Mapping):
         return error
+    listed = error.stated.get("enum")
+    if isinstance(there, Mapping) and isinstance(listed, list):  # of an object it is a name that is none of those
+        names = [str(one) for one in islice(there, _MOST) if one not in listed]
+        quoted = [one for one in names if any(f"{mark}{one}{mark}" in error.message for mark in _MARKS)]
+        if len(quoted) == 1:
+            return error.at(f"{error.pointer}/{escape(quoted[0])}", "additionalProperties", {"enum": listed})
     return error._replace(pointer=member_pointer(error.pointer, error.message, error.constraint, request))
+
+
+_MARKS: Final = ("'", '"', "`")
 
 
 def _opened(error: Violation, request: Request) -> Iterator[Violation]:
