@@ -208,7 +208,7 @@ def _asked_for_path(violation: SchemaViolation, request: Request) -> Proposal:
 
 def _method(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     """Suggest only methods of the same safety class, and POST for a read."""
-    method, only_reads = request.method, _reads_by_post(request.path)
+    method = request.method
     for mark, question in _QUESTIONS.items():
         if violation.schema.get(mark) is True:
             return ask(violation, request, question, schema={"enum": offered})
