@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 
 LONG: Final[tuple[str, ...]] = (
+    "tests/strangers/test_gates.py",
     "tests/conformance/lift/test_run.py",
     "tests/integration/clients/test_typescript.py",
     "tests/conformance/test_planted_faults.py",

@@ -55,7 +55,7 @@ def test_a_config_is_made_of_what_the_api_refuses_and_accepts(tmp_path: Path) ->
 
 
 def of(entry: dict[str, Any]) -> dict[str, Any]:
-    from corrigible.conformance.checks.support.error_request import as_sent
+    from corrigible.conformance.checks.support.exchange import as_sent
 
     sent = as_sent(request_of(entry))
     return {"method": sent.method, "target": sent.target, "headers": sent.headers, "body": sent.body}
@@ -285,7 +285,7 @@ texts = st.text(max_size=30) | st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(title=texts, name=texts, value=texts)
 def test_nothing_of_a_description_becomes_yaml_of_ours(title: str, name: str, value: str) -> None:
     found = Found([{"name": name, "request": {"method": "GET", "path": "/a", "query": {name: value}}}])

@@ -26,8 +26,7 @@ from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcClient
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, RawConnection
 from corrigible.conformance.transport.http2 import Caller
-from corrigible.conformance.transport.process import ServerProcess, completed, free_port
-from corrigible.conformance.transport.stdio_program import StdioProgram
+from corrigible.conformance.transport.process import ServerProcess, StdioProgram, completed, free_port
 from corrigible.conformance.validators.finding import Finding
 
 from .made import CLAUSES, OTHER, broken, check, finding, head, spec
@@ -103,14 +102,25 @@ def test_every_order_and_every_limit_gives_the_same_verdict(
     )
 
 
+def once_late(subject: Subject, times: list[int]) -> Iterator[Finding]:
+    """Wait without end at the first attempt: whether that is late does not depend on the machine."""
+    times.append(1)
+    if len(times) == 1:
+        pause(600)
+    yield from ()
+
+
 def test_what_was_slow_is_told_as_slow_and_nothing_else() -> None:
+    times: list[int] = []
     with Upstream(lambda received: answer(200, {})) as target:
-        found = judged(target, asking("a/slow", 60), check("a/quick"), check_timeout=0.01)
+        slow = check("a/slow", lambda subject: once_late(subject, times))
+        found = judged(target, slow, check("a/quick"), check_timeout=1)
     assert [(entry.check, entry.outcome) for entry in found.entries] == [
         ("a/quick", Outcome.PASSED),
         ("a/slow", Outcome.PASSED),
     ]
-    assert found.entries[1].remarks == ["slow: a/slow did not end within 0.01 s, was ended, and ran again."]
+    assert found.entries[1].remarks == ["slow: a/slow did not end within 1 s, was ended, and ran again."]
+    assert found.entries[0].remarks == []
 
 
 # What a check has open ends with it.
@@ -151,12 +161,11 @@ def grpc(subject: Subject, ended: list[Callable[[], bool]]) -> None:
 
 
 def reader(subject: Subject, ended: list[Callable[[], bool]]) -> None:
-    with StdioProgram([sys.executable, "-c", ENDLESS], timeout=600) as program:
+    with StdioProgram([sys.executable, "-c", "while True: input()"], timeout=600) as program:
         assert program._process is not None
         pid = program._process.pid
         ended.append(lambda: gone(pid))
         program.ask({"id": "1"})
-        program.ask({"id": "2"})
 
 
 def command(subject: Subject, ended: list[Callable[[], bool]]) -> None:
@@ -262,12 +271,12 @@ def test_one_that_never_ends_is_not_run_and_the_others_are() -> None:
         yield
 
     with Upstream() as target:
-        found = judged(target, check("a/x", ask), check("a/y"), check_timeout=0.01, longest=0.1)
+        found = judged(target, check("a/x", ask), check("a/y"), check_timeout=0.5, longest=1)
     assert [(entry.check, entry.outcome) for entry in found.entries] == [
         ("a/y", Outcome.PASSED),
         ("a/x", Outcome.NOT_RUN),
     ]
-    assert found.entries[1].reason == "did not end within 0.1 s"
+    assert found.entries[1].reason == "did not end within 1 s"
 
 
 def test_what_was_asked_half_is_asked_anew() -> None:
@@ -316,7 +325,7 @@ def test_callers_of_a_subject_that_is_set_up_anew_are_others() -> None:
 
     with Upstream() as target:
         judged(target, check("a/x", ask), check("a/y", ask), check_timeout=0.2)
-    assert len(set(callers)) == len(callers) == 3
+    assert len(set(callers)) == len(callers) >= 3  # more where the second one was late, too
 
 
 def test_a_subject_that_runs_on_has_not_met_the_callers_of_the_next_run() -> None:

@@ -38,6 +38,7 @@ def test_all_references_resolve(path: Path) -> None:
         assert isinstance(found, dict), reference
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("api", list(described.index()))
 def test_operations_have_fields_and_names_of_their_own(api: str) -> None:
     operations = described.operations(api)

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
+from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -26,7 +27,7 @@ from corrigible.proxy.grpc.corrector import GrpcCorrector
 from corrigible.proxy.grpc.forwarder import CallResult
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
-from corrigible.proxy.pack_tools.case_runner import answer_lookup
+from corrigible.proxy.pack_tools.lint import answer_lookup
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.wordings import reader
@@ -51,14 +52,15 @@ def engine(description: Path | None) -> Engine:
 
 
 @cache
-def rpc_engine() -> Engine:
-    return build_engine((), limits=_UNTIMED, rpc=True)
+def rpc_corrector(description: Path, told: Known) -> GrpcCorrector:
+    read = {"described": descriptors(description), "empty": Descriptors(), "nothing": None}[told]
+    return GrpcCorrector(build_engine((), limits=_UNTIMED, rpc=True), read)
 
 
 def forget() -> None:
     """Start engines anew: they remember what they made of a refusal with the weights of then."""
     engine.cache_clear()
-    rpc_engine.cache_clear()
+    rpc_corrector.cache_clear()
 
 
 @cache
@@ -128,9 +130,8 @@ def _corrected(corrector: HttpCorrector, recorded: Recorded) -> Reply:
 
 
 def _replay_calls(description: Path, case: Case, told: Known) -> Episode:
-    known = descriptors(description)
-    read = {"described": known, "empty": Descriptors(), "nothing": None}[told]
-    corrector = GrpcCorrector(rpc_engine(), read, loops=build_loops())
+    known, corrector = descriptors(description), copy(rpc_corrector(description, told))
+    corrector.loops = build_loops()
 
     def send(request: Request) -> Reply | None:
         recorded = next((one for one in case.exchanges if is_same(request, document(one.request))), None)

@@ -46,8 +46,8 @@ def test_openai_names_milliseconds_beside_seconds() -> None:
 
 
 def test_a_slow_answer_is_asked_for_again() -> None:
-    with FakeProvider("openai", follower, [Trouble(delay=0.4)]) as fake:
-        moves = played(agent(fake, timeout=0.1))
+    with FakeProvider("openai", follower, [Trouble(delay=2.5)]) as fake:
+        moves = played(agent(fake, timeout=1))
     assert isinstance(moves[1], Send) and moves[1].usage is not None and moves[1].usage.calls == 2
 
 

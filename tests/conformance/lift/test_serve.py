@@ -298,21 +298,21 @@ def test_look_ups_are_no_attempts_unless_reading_is_the_task() -> None:
         assert writes.call(Request("GET", "/x")) is not None
     assert writes.used == 0
     assert writes.call(Request("POST", "/x")) is not None
-    thread.join(5)
+    thread.join(60)
     assert writes.call(Request("POST", "/x")) is None
     assert [one.ends_episode for one in moves if isinstance(one, Send)] == [False] * 4 + [True]
     reads = ExternalEpisode(ExternalAgent("x"), attempts=1, timeout=30)
     _, thread = playing(reads, Request("GET", "/x"))
     assert reads.call(Request("GET", "/x")) is not None
-    thread.join(5)
+    thread.join(60)
     assert reads.call(Request("GET", "/x")) is None
 
 
 def test_who_calls_and_then_says_nothing_is_scored_when_time_is_out_and_who_never_calls_is_not() -> None:
-    slow = ExternalEpisode(ExternalAgent("x"), attempts=5, timeout=0.3)
+    slow = ExternalEpisode(ExternalAgent("x"), attempts=5, timeout=1)
     moves, thread = playing(slow, Request("POST", "/x"))
     assert slow.call(Request("POST", "/x")) is not None
-    thread.join(5)
+    thread.join(60)
     assert moves[-1] == Stop("gave up", "its time was out")
     absent = ExternalEpisode(ExternalAgent("x"), attempts=5, timeout=0)
     with pytest.raises(NoCalls, match="nothing was called"):

@@ -16,6 +16,8 @@ import pytest
 from corrigible.proxy.cli import main
 from tests._support.skips import MAPPINGS
 
+pytestmark = pytest.mark.nightly
+
 APIS = ("github 2026-09", "gitea 1.20", "etcd grpc 3.5", "etcd gateway 3.5")
 PAIRS = ("github-2026-09--gitea-1.20", "etcd-grpc-3.5--etcd-gateway-3.5", "etcd-gateway-3.5--etcd-grpc-3.5")
 

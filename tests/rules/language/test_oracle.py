@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corrigible.proxy.build import profile_of
-from corrigible.proxy.pack_tools.case_runner import judged_cases
+from corrigible.proxy.pack_tools.lint import judged_cases
 from corrigible.rules.language import expression as language
 from corrigible.rules.language.expression import EvaluationError, Expression, environment
 from corrigible.rules.language.syntax import ExpressionError, signature
@@ -21,6 +21,8 @@ from tests._support.cel_oracle import ERROR, Functions, by_name, oracle, takes, 
 from tests.test_house import ROOT, committed
 
 PACKS = sorted({path.parent.relative_to(ROOT).as_posix() for path in committed() if path.name == "pack.yaml"})
+LARGE = ("github", "kubernetes", "stripe")
+"""Packs with hundreds of expressions each: every night."""
 ENV = environment(frozenset({"live"}))
 LARGEST = 2**63
 
@@ -41,8 +43,18 @@ def difference(expression: Expression, values: dict[str, Any], functions: Functi
     return "" if here == there else f"{expression.text}\n{used}\n{here}\n{there}"
 
 
-@pytest.mark.parametrize("folder", PACKS)
+@pytest.mark.parametrize("folder", [one for one in PACKS if not one.endswith(LARGE)])
 def test_packs(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_pack(folder, monkeypatch)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("folder", [one for one in PACKS if one.endswith(LARGE)])
+def test_large_packs(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_pack(folder, monkeypatch)
+
+
+def check_pack(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every expression of a pack on what its cases ask it with; what they never ask, on what they ask others with."""
     path = find_pack(ROOT / folder)
     made: list[Expression] = []

@@ -102,7 +102,7 @@ class ViolationFinder:
             # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
             in_head = (one for one in self._violations_at("") if not one.pointer.startswith(("/body", "/headers")))
             return [one for one in in_head if one.keyword == "enum"]
-        is_routeless = status == BAD_REQUEST and not self._operation and says_no_route(error.message)
+        is_routeless = status == BAD_REQUEST and not self._operation and _lacks_route(error.message, self._request)
         if status in _ABOUT_THE_ROUTE or is_routeless:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:
@@ -287,6 +287,12 @@ _OF_NO_METHOD: Final = frozenset({"200", "404", "405", "501"})
 _IS_DOWN: Final = ".down"
 
 
+def _lacks_route(message: str, request: Request) -> bool:
+    """Whether a message says that there is no such route, or that nothing is there for this very method and path."""
+    is_named = request.path in message and has_word(message, request.method)
+    return says_no_route(message) or (is_named and bool(read(message).of(Kind.ABSENT)))
+
+
 def _is_within(one: str, other: str) -> bool:
     """Whether one of two places holds the other."""
     return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
@@ -333,8 +339,8 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
         broken = first_violation(value, joined, text=text) or broken
     kinds = types(declared.schema)
     is_declared = bool(kinds) and first_violation(value, {"type": [*kinds]}, text=text) is None
-    if broken == "type" and (is_declared or (error.pointer == "/body" and not kinds)):
-        joined[ONLY_TOLD] = True  # the server may speak of another place
+    if broken == "type" and (is_declared or (not kinds and (error.pointer == "/body" or value is None))):
+        joined[ONLY_TOLD] = True  # the server may speak of another place, and nothing says that null may be left out
     if _is_only_asked(error, declared.schema, reads=place_of(error.pointer, request).reads):
         joined[ONLY_ASKED] = True
     return SchemaViolation(error.pointer, broken or error.constraint, joined, value)

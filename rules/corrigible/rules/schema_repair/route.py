@@ -104,7 +104,7 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
         return None
     is_longer = len(offered) == 1 and _is_longer_word(request.path, offered[0])
     if is_longer or (len(offered) == 1 and _has_one_more(request.path, offered[0])):
-        confirm = not is_longer and request.method not in READS
+        confirm = request.method not in READS
         return Proposal([_to(violation, request, "/path", offered[0], _IF_MEANT, intent=True, confirm=confirm)])
     likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
     return options([_to(violation, request, "/path", one, _IF_MEANT, intent=True) for one in likely], group)
@@ -217,6 +217,9 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     methods = [one.upper() for one in offered if one.upper() != method and one.upper() in allowed]
     if not methods:
         return _of_another_class(violation, request, offered)
+    if is_read and methods == ["POST"] and only_reads:
+        message = "Use POST: this operation only reads."
+        return Proposal([_to(violation, request, "/method", "POST", message, intent=True)])
     if len(methods) == 1 and not is_read:
         return Proposal([_written(violation, request, methods[0], can_read="GET" in offered)])
     message = "Use a method that the path has, if it is what was meant."
