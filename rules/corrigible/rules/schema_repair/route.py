@@ -217,7 +217,7 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     methods = [one.upper() for one in offered if one.upper() != method and one.upper() in allowed]
     if not methods:
         return _of_another_class(violation, request, offered)
-    if is_read and methods == ["POST"] and only_reads:
+    if is_read and methods == ["POST"] and _reads_by_post(request.path):
         message = "Use POST: this operation only reads."
         return Proposal([_to(violation, request, "/method", "POST", message, intent=True)])
     if len(methods) == 1 and not is_read:
