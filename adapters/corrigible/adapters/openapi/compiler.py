@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from corrigible.adapters.openapi.schema_translator import told_in_prose, told_values
+from corrigible.adapters.openapi.schema_translator import told_in_prose
 from corrigible.adapters.operation import COMMON_BASE
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.schema_repair.body import is_json_patch_media
-from corrigible.rules.schema_repair.json_schema import TOLD, parts, types
+from corrigible.rules.schema_repair.json_schema import parts, types
 from corrigible.schema.exchange import Json
 
 from .compiled_file import encode_compiled
@@ -329,19 +329,11 @@ def _parameters(
             ):
                 # JSON Schema 2020-12, Validation, section 8.5: pydantic describes a text that holds JSON like this.
                 schema, shape["json"] = schema["contentSchema"], True
-            shape["schema"] = _with_told(schemas.translated(schema, where), parameter.get("description"))
+            shape["schema"] = schemas.translated(schema, where)
             if isinstance(schema, Mapping) and "$ref" not in schema and "json" not in shape:
                 shape["schema"] = {**shape["schema"], **told_in_prose(parameter.get("description"), schema)}
             parameters[(shape["in"], name.lower() if shape["in"] == "header" else name)] = shape
     yield from parameters.values()
-
-
-def _with_told(schema: Json, description: Json) -> Json:
-    """Return the schema of a text with the values and names that the description of its parameter tells."""
-    if not isinstance(schema, Mapping) or schema.get("type") != "string" or "enum" in schema or "const" in schema:
-        return schema
-    told = told_values({"description": description})
-    return {**({TOLD: told} if told else {}), **schema}
 
 
 def _body(

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from corrigible.rules.budget import spend
-from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, TOLD, Schema, member, parts
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, Schema, member, parts
 from corrigible.rules.schema_repair.values import LOCAL, SHAPED
 from corrigible.schema.exchange import Json
 
 _COPIED: Final = (
-    *("type", "enum", "const", "format", "pattern", "default", "readOnly", "uniqueItems", "required", SHAPED, TOLD),
+    *("type", "enum", "const", "format", "pattern", "default", "readOnly", "uniqueItems", "required", SHAPED),
     LOCAL,
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),

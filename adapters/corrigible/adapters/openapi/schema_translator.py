@@ -7,7 +7,6 @@ What its prose and its examples tell of a value becomes annotations:
 | prose                                      | what is told                                   |
 |--------------------------------------------|------------------------------------------------|
 | `When, in the site's timezone`             | that a time has no offset                      |
-| "RS256", `ES256`; examples                 | how values of a text without a list look       |
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from corrigible.rules.schema_repair.first_violation import is_fully_checked
-from corrigible.rules.schema_repair.json_schema import TOLD, Schema
+from corrigible.rules.schema_repair.json_schema import Schema
 from corrigible.rules.schema_repair.values import LOCAL, SHAPED
 from corrigible.schema.exchange import Json
 
@@ -99,8 +98,6 @@ class Schemas:
             out["type"] = kinds[0] if len(kinds) == 1 else list(kinds)
         if "string" in kinds and is_shaped(node):
             out[SHAPED] = True
-        if "string" in kinds and "enum" not in node and "const" not in node and (told := told_values(node)):
-            out[TOLD] = told
         out.update(told_in_prose(node.get("description"), node))
         hidden |= self._read_only(node, file)
         self._assertions(node, out, hidden)
@@ -136,7 +133,7 @@ class Schemas:
 
     def _or_null(self, out: dict[str, Json]) -> dict[str, Json]:
         """Allow null beside what a schema without a type of its own allows."""
-        asserting = [key for key in out if key not in ("default", "readOnly", SHAPED, TOLD, LOCAL)]
+        asserting = [key for key in out if key not in ("default", "readOnly", SHAPED, LOCAL)]
         if not asserting:
             return out
         for key in ("oneOf", "anyOf"):
@@ -234,12 +231,7 @@ def _is_read_only(schema: Json) -> bool:
 # What prose and examples tell of a value, and its schema cannot say or does not
 
 
-_READ: Final = 4000
-"""Letters of a description that are looked at."""
 _SHAPE: Final = re.compile(r"[:/@*]")
-_TOLD: Final = re.compile(r"""(?<!\w)(?:"([^\s"]{2,64})"|`([^\s`]{2,64})`|'([^\s']{2,64})'|“([^\s”]{2,64})”)(?!\w)""")
-"""A word between quotes."""
-_MOST_TOLD: Final = 32
 _LOCAL: Final = re.compile(
     r"(?i)\blocal (?:date|time|date[- ]?time|time ?zone)\b|\bwall[- ]clock\b|\bzone-?less\b"
     r"|\bin the (?:\w{1,30} ){0,2}(?:\w{1,30}(?:'|\u2019)s|site|account|project|server|user|store|shop|tenant"
@@ -255,18 +247,6 @@ def is_shaped(schema: Schema) -> bool:
     shown = [schema.get("example"), *(examples if isinstance(examples, list) else ())]
     texts = [one for one in shown if isinstance(one, str) and one]
     return bool(texts) and all(_SHAPE.search(text) for text in texts)
-
-
-def told_values(schema: Schema) -> list[str]:
-    """Return the texts that a schema as it is written has in its examples, and in quotes in its description."""
-    prose, examples = schema.get("description"), schema.get("examples")
-    shown = [schema.get("example"), *(examples if isinstance(examples, list) else ())]
-    texts = [one for one in shown if isinstance(one, str) and 0 < len(one) <= _LONGEST_TOLD]
-    matches = _TOLD.finditer(prose[:_READ]) if isinstance(prose, str) else ()
-    return list(dict.fromkeys([*texts, *(next(filter(None, one.groups())) for one in matches)]))[:_MOST_TOLD]
-
-
-_LONGEST_TOLD: Final = 64
 
 
 def told_in_prose(prose: Json, schema: Schema) -> dict[str, Json]:

@@ -530,6 +530,7 @@ def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:
     return out
 
 
+_NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
 _OF_JSON: Final = frozenset({"json", "parse", "parsing", "parsed", "syntax", "token", "decode"})
 
 
@@ -543,7 +544,10 @@ def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
     is_call, broken = request.protocol is Protocol.GRPC, list[SentValue]()
     for one in sent_places(request):
         is_read = is_call or one.path[0] == "query" or (request.form and one.pointer == error.pointer)
-        if is_read and isinstance(one.value, str) and one.value.lstrip()[:1] in ("{", "[") and fault(one.value):
+        if not is_read or not isinstance(one.value, str) or not one.value or fault(one.value) is None:
+            continue
+        # A text of a call may be none in any way, unless it names something.
+        if one.value.lstrip()[:1] in ("{", "[") or (is_call and _NAMING.isdisjoint(words(one.path[-1]))):
             broken.append(one)
     if len(broken) != 1 or error.pointer not in ("", broken[0].pointer):
         return None
@@ -572,13 +576,16 @@ def noted(violation: SchemaViolation, request: Request, operation: str, descript
 def told_apart(wrong: SchemaViolation, request: Request, description: Described) -> SchemaViolation:
     """Return a violation of the method of a write, unsure where another one may be meant.
 
-    Nothing was sent, so that it may have been meant to read where both are described. Or the path with one name more
-    has the method: `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten.
+    Nothing was sent to what takes something, so that it may have been meant to read. Or the path with one name more has
+    the method: `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten.
     """
     if wrong.keyword != "method" or request.method not in _WRITES:
         return wrong
-    offered = choices(wrong.schema)
-    is_bare = request.body is None and not request.query and "GET" in offered and len(offered) > 1
+    offered = [str(one) for one in choices(wrong.schema)]
+    writes = [one for one in offered if one in _WRITES]
+    match = description.operations.find(writes[0], request.path) if len(writes) == 1 and "GET" in offered else None
+    takes = description.vocabulary(match[0]).places if match is not None else ()
+    is_bare = request.body is None and not request.query and any(one[0] in ("body", "query") for one in takes)
     below = description.operations.find(request.method, f"{request.path.rstrip('/')}/{_SOME_NAME}")
     doubt = BARE if is_bare else UNNAMED if below is not None else ""
     return wrong._replace(schema={**wrong.schema, doubt: True}) if doubt else wrong

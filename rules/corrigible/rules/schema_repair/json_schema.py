@@ -24,8 +24,6 @@ _LONGEST_CHAIN: Final = 32
 
 SELECTS: Final = "x-selects"
 """In a schema of a closed list: each of its values belongs to another form of the object around it."""
-TOLD: Final = "x-told"
-"""In a schema of a text without a closed list: values that its examples and its description have."""
 
 
 def types(schema: Schema) -> tuple[str, ...]:

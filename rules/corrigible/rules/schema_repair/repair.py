@@ -38,7 +38,7 @@ from .suggestion import (
     options,
     repair_of,
 )
-from .values import ANOTHER, AS_ONE, OF_A_KIND, ONLY_TOLD, SPELLING, repair_value
+from .values import ANOTHER, AS_ONE, OF_A_KIND, ONLY_TOLD, repair_value
 
 AS_TEXT: Final = "x-as-text"
 """In a schema: its numbers are written as texts, as proto-JSON does with 64 bits."""
@@ -196,7 +196,7 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
         f"{says}{because}.",
         changes_intent=bool(spelled.assumption),
         requires_confirmation=asks,
-        verified=is_fully_checked(violation.schema) and violation.keyword != SPELLING,
+        verified=is_fully_checked(violation.schema),
     )
 
 
@@ -296,7 +296,6 @@ _DIAGNOSES: Final[Mapping[str, Sequence[str]]] = {
     "readOnly": ("Only the server writes this member.", "READ_ONLY_MEMBER"),
     "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM", _FORM),
     "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM", _FORM),
-    SPELLING: ("The description writes the value in another way.", "VALUE_REFUSED", "Send it as the description does"),
     "value": ("The server does not take the value.", "VALUE_REFUSED"),
     "reference": ("There is nothing under a name in the path.", "NOT_FOUND"),
     **dict.fromkeys(("path", "around"), _NO_PATH),

@@ -208,7 +208,7 @@ def _asked_for_path(violation: SchemaViolation, request: Request) -> Proposal:
 
 def _method(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     """Suggest only methods of the same safety class, and POST for a read."""
-    method, only_reads = request.method, _reads_by_post(request.path)
+    method = request.method
     for mark, question in _QUESTIONS.items():
         if violation.schema.get(mark) is True:
             return ask(violation, request, question, schema={"enum": offered})
@@ -217,7 +217,7 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     methods = [one.upper() for one in offered if one.upper() != method and one.upper() in allowed]
     if not methods:
         return _of_another_class(violation, request, offered)
-    if is_read and methods == ["POST"] and only_reads:
+    if is_read and methods == ["POST"] and _reads_by_post(request.path):
         message = "Use POST: this operation only reads."
         return Proposal([_to(violation, request, "/method", "POST", message, intent=True)])
     if len(methods) == 1 and not is_read:

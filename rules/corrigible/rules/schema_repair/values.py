@@ -30,8 +30,6 @@ from .json_schema import Schema, choices, members, types
 from .schema_violation import Place
 from .suggestion import is_rounded
 
-SPELLING: Final = "spelling"
-"""The keyword of a value in another spelling than the description's, which is the `const` of the schema."""
 PREFIX: Final = "x-prefix"
 """In a schema of a closed list: what all its values begin with, and people leave out."""
 SHAPED: Final = "x-shaped"
@@ -482,7 +480,6 @@ def _moment_in(value: str, pattern: str) -> str:
 _REPAIRS: Final[Mapping[str, _Repair]] = {
     "enum": _chosen,
     "const": _chosen,
-    SPELLING: lambda value, schema, place: [Spelling(schema["const"])],
     "type": _cast,
     "minimum": raised,
     "exclusiveMinimum": raised,
