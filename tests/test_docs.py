@@ -28,8 +28,7 @@ from corrigible.conformance.transport.process import ServerProcess, free_port
 from corrigible.proxy import cli
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
-from corrigible.proxy.pack_tools.case_runner import run_cases
-from corrigible.proxy.pack_tools.lint import lint_pack
+from corrigible.proxy.pack_tools.lint import lint_pack, run_cases
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack.load import load_pack

@@ -23,7 +23,7 @@ def envoy_at(
 ) -> Iterator[Proxy]:
     """Run Envoy with one corrector in this process."""
     from corrigible.proxy.access_log.entry import AccessLog
-    from corrigible.proxy.access_log.recorder import Recorder
+    from corrigible.proxy.access_log.statistics import Recorder
     from corrigible.proxy.envoy.bootstrap import bootstrap
     from corrigible.proxy.envoy.corrector_process import UNIX, listen
     from corrigible.proxy.envoy.gateway import Gateway

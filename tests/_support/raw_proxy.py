@@ -223,7 +223,7 @@ def proxy_at(
     **settings: Any,
 ) -> Iterator[Proxy]:
     from corrigible.proxy.access_log.entry import AccessLog
-    from corrigible.proxy.access_log.recorder import Recorder
+    from corrigible.proxy.access_log.statistics import Recorder
     from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
     from corrigible.proxy.http.own_location import OwnLocation, Rewritten
     from corrigible.proxy.mitm import http_layer as mitm_http

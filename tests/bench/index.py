@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from corrigible.adapters.mapping.operation import ApiDocument
-from corrigible.adapters.mapping.sqlite_index import SqliteIndex, write_sqlite
+from corrigible.adapters.mapping.store import SqliteIndex, write_sqlite
 from tests._support.catalogue import QUERIES, many
 
 from .results import Goal, record

@@ -8,8 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from corrigible.conformance.audit.audit import search
-from corrigible.conformance.audit.text import Text, numbers, same
-from corrigible.conformance.audit.value import Fix, KnownValues, Scalar, Strength, strength
+from corrigible.conformance.audit.text import Fix, KnownValues, Scalar, Strength, Text, numbers, same, strength
 from tests._support.rows import rows
 
 FLOUR = "Bob's Red Mill Certified Gluten Free 1-to-1 Baking Flour"

@@ -14,7 +14,7 @@ from corrigible.conformance.checks.consumer import CHECKS, complaint, whole_ques
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.model.vector import Consumer, consumer
 from corrigible.conformance.suite.subject import Check, Subject
-from corrigible.conformance.transport.stdio_program import NoAnswer, StdioProgram
+from corrigible.conformance.transport.process import NoAnswer, StdioProgram
 from corrigible.conformance.validators.finding import Absent, Finding
 from tests._support.rows import rows
 

@@ -55,7 +55,7 @@ def test_a_config_is_made_of_what_the_api_refuses_and_accepts(tmp_path: Path) ->
 
 
 def of(entry: dict[str, Any]) -> dict[str, Any]:
-    from corrigible.conformance.checks.support.error_request import as_sent
+    from corrigible.conformance.checks.support.exchange import as_sent
 
     sent = as_sent(request_of(entry))
     return {"method": sent.method, "target": sent.target, "headers": sent.headers, "body": sent.body}

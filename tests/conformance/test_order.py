@@ -25,8 +25,7 @@ from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcClient
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, RawConnection
 from corrigible.conformance.transport.http2 import Caller
-from corrigible.conformance.transport.process import ServerProcess, completed, free_port
-from corrigible.conformance.transport.stdio_program import StdioProgram
+from corrigible.conformance.transport.process import ServerProcess, StdioProgram, completed, free_port
 from corrigible.conformance.validators.finding import Finding
 from tests._support.rows import rows
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.conformance.checks.support import error_request as provocation
+from corrigible.conformance.checks.support import exchange as provocation
 from corrigible.conformance.reference import api
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from corrigible.conformance.model.outcome import Outcome
-from corrigible.conformance.report import page, terminal, write
+from corrigible.conformance.report import terminal, write
 from corrigible.conformance.report.terminal import difference, one_line, visible
 from corrigible.conformance.validators.finding import ABSENT, Absent
 from corrigible.schema.exchange import Json
@@ -234,7 +234,7 @@ def seen(text: str) -> Seen:
 
 
 def test_the_page_has_verdict_matrix_clauses_differences_and_reproducers() -> None:
-    text = "".join(seen(page.render(mixed())).text)
+    text = "".join(seen(write.render(mixed())).text)
     for said in (
         "does not conform",
         "SRF 0.1 L1, 0 of 2 passed / http-json, suite 0.1.0: 0/2 MUST",
@@ -250,19 +250,19 @@ def test_the_page_has_verdict_matrix_clauses_differences_and_reproducers() -> No
 
 
 def test_the_page_needs_nothing_from_elsewhere() -> None:
-    found = seen(page.render(mixed()))
+    found = seen(write.render(mixed()))
     assert found.acts == []
     assert not {"link", "img", "iframe", "object"} & set(found.tags)
 
 
 def test_hostile_text_of_a_subject_is_escaped() -> None:
-    plain, found = seen(page.render(mixed())), seen(page.render(hostile()))
+    plain, found = seen(write.render(mixed())), seen(write.render(hostile()))
     assert found.acts == []
     assert set(found.tags) - {"dd", "dt"} <= set(plain.tags) | {"dd", "dt"}
     assert found.tags.count("script") == 1
     assert "<img src=x onerror=alert(2)>" in "".join(found.text)
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u200b]", page.render(hostile()))
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u200b]", write.render(hostile()))
 
 
 def test_a_run_without_a_check_makes_a_page() -> None:
-    assert "could not tell" in page.render(record())
+    assert "could not tell" in write.render(record())

@@ -15,7 +15,7 @@ from corrigible.conformance.validators.openapi import Breach, Description
 from corrigible.conformance.validators.openapi_core import SecondJudge
 from corrigible.proxy.build import profile_of
 from corrigible.proxy.core.decision import Annotate
-from corrigible.proxy.pack_tools.case_runner import evaluate_rules
+from corrigible.proxy.pack_tools.lint import evaluate_rules
 from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import load_pack, rule_files
 from corrigible.schema.exchange import Request

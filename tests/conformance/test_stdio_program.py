@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.model.outcome import CouldNotTell
-from corrigible.conformance.transport.stdio_program import NoAnswer, StdioProgram
+from corrigible.conformance.transport.process import NoAnswer, StdioProgram
 from tests._support.rows import rows
 
 ECHO = """

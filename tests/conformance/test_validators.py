@@ -9,8 +9,9 @@ import pytest
 
 from corrigible.conformance.checks.support.exchange import feedback_findings
 from corrigible.conformance.validators.edit import wilson
-from corrigible.conformance.validators.finding import MISSING, AnnotatedError, Finding, at
+from corrigible.conformance.validators.finding import AnnotatedError, Finding, at
 from corrigible.conformance.validators.trust import hidden, named_wait
+from corrigible.schema.document import MISSING
 from tests._support.rows import rows
 
 from .bad_feedback import BAD

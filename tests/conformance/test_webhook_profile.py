@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks.bindings import webhook
-from corrigible.conformance.checks.bindings.webhook import CHECKS, PROFILE
+from corrigible.conformance.checks.bindings import kubernetes
+from corrigible.conformance.checks.bindings.kubernetes import WEBHOOK as PROFILE
+from corrigible.conformance.checks.bindings.kubernetes import WEBHOOK_CHECKS as CHECKS
 from corrigible.conformance.reference.upstream import Received, Upstream
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
@@ -186,7 +187,7 @@ def test_a_proxy_that_consents_for_the_webhook_is_caught() -> None:
 
 
 def test_a_proxy_that_is_late_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhook, "_TIMEOUT", 0.2)
+    monkeypatch.setattr(kubernetes, "_TIMEOUT", 0.2)
     with in_front(Late) as subject:
         try:
             found = findings(named("in-time"), subject)

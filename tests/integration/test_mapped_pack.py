@@ -13,8 +13,7 @@ import pytest
 
 from corrigible.adapters.sandbox.runtimes import python_arguments
 from corrigible.adapters.sandbox.server import Command, Server
-from corrigible.proxy.pack_tools.case_runner import run_cases
-from corrigible.proxy.pack_tools.lint import lint_pack
+from corrigible.proxy.pack_tools.lint import lint_pack, run_cases
 from corrigible.rules.pack.load import load_pack
 from tests._support.raw_proxy import PATIENT, corrected
 

@@ -27,7 +27,7 @@ from corrigible.proxy.grpc.corrector import GrpcCorrector
 from corrigible.proxy.grpc.forwarder import CallResult
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
-from corrigible.proxy.pack_tools.case_runner import answer_lookup
+from corrigible.proxy.pack_tools.lint import answer_lookup
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.wordings import reader

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from corrigible.schema.credential_name import alike, plain
-from corrigible.schema.document import parameter_segments, scalar_text
+from corrigible.schema.document import parameter_segments, scalar_text, to_pointer
 from corrigible.schema.exchange import Json, Request
 
 Place = tuple[str, ...]
@@ -76,12 +76,12 @@ def another_operation(before: Request, after: Request, given: Mapping[Place, Jso
     old, new = dict(_operations(before)), dict(_operations(after))
     for at in (*old, *new):
         if old.get(at) != new.get(at) and at not in given:
-            return f"as {_pointer(at)} says what is done"
+            return f"as {to_pointer(at)} says what is done"
     kept, safeguards = dict(_safeguards(before)), dict(_safeguards(after))
     for at in (*kept, *safeguards):
         is_added = at not in kept and safeguards[at] != _FOR_REAL
         if kept.get(at) != safeguards.get(at) and not is_added and at not in given:
-            return f"without the safeguard {_pointer(at)}"
+            return f"without the safeguard {to_pointer(at)}"
     return ""
 
 
@@ -94,7 +94,7 @@ def another_step(step: Request) -> str:
         if _FORMAL.fullmatch(name) is None:
             return f"has the header {name}"
     at = next((at for at, _ in _operations(step)), ())
-    return f"says in {_pointer(at)} what is done" if at else ""
+    return f"says in {to_pointer(at)} what is done" if at else ""
 
 
 def _trials_of_prefer(headers: Mapping[str, str]) -> frozenset[str]:
@@ -192,7 +192,3 @@ def _text(value: Json) -> str:
 
 def _word(value: Json) -> str:
     return _text(value).strip().casefold()
-
-
-def _pointer(place: Place) -> str:
-    return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in place)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from corrigible.schema.document import CREDENTIALS, pointer_parts
+from corrigible.schema.document import CREDENTIALS, MISSING, pointer_parts, to_pointer, value_at
 from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Suggestion
@@ -401,22 +401,14 @@ def _putting(pointer: str, value: Json, request: Request) -> Iterator[PatchOpera
     here: Json = request.document()
     written = ""
     for part in parts[:-1]:
-        written += "/" + part.replace("~", "~0").replace("/", "~1")
-        here = _member(here, part)
-        if here is None:
+        written += to_pointer((part,))
+        here = value_at(here, (part,))
+        if here is MISSING or here is None:
             yield _operation(PatchVerb.ADD, written, {})
             here = {}
-    there = _member(here, parts[-1])
-    verb = PatchVerb.REPLACE if there is not None and isinstance(here, list) else PatchVerb.ADD
+    there = value_at(here, parts[-1:])
+    verb = PatchVerb.REPLACE if there not in (MISSING, None) and isinstance(here, list) else PatchVerb.ADD
     yield _operation(verb, pointer, value)
-
-
-def _member(holder: Json, name: str) -> Json:
-    if isinstance(holder, Mapping):
-        return holder.get(name)
-    if isinstance(holder, list) and name.isascii() and name.isdecimal() and len(name) < 10 and int(name) < len(holder):
-        return holder[int(name)]
-    return None
 
 
 def _operation(verb: PatchVerb, path: str, value: Json) -> PatchOperation:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from corrigible.schema import word
-from corrigible.schema.document import BODILESS, pointer_parts
+from corrigible.schema.document import BODILESS, MISSING, pointer_parts, to_pointer, value_at
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Retry, StepRequest, Suggestion, parse
 from corrigible.schema.printable import printable, without_unseen
@@ -24,10 +23,8 @@ LONGEST_VALUE: Final = 1000
 """Characters of a literal value: the text says where a longer one is cut."""
 _LONGEST_TEXT: Final = 20_000
 _LONGEST_SCHEMA: Final = 300
-_LONGEST_INDEX: Final = 10
 _DEEPEST: Final = 128
 """Parts of a place: no edit of a deeper one is ever applied."""
-_ABSENT: Final = object()
 _MORE_THAN_A_NAME: Final = re.compile(r"[^\S ]|^ | $|  |: |-> |\\")
 """What in a name could be read as its end (a line end, blanks, the start of a value), or as an escape."""
 KEY_POINTER: Final = "/headers/idempotency-key"
@@ -253,7 +250,7 @@ class RequestWords:
         return f"{name_line(name)}: {literal(value)}"
 
     def _patch(self, patch: Sequence[PatchOperation]) -> Iterator[str]:
-        document = self._request.document() if self._request is not None else _ABSENT
+        document = self._request.document() if self._request is not None else MISSING
         tested = _Tested()
         for operation in patch:
             parts = pointer_parts(operation.path) or ()
@@ -277,12 +274,12 @@ class RequestWords:
         holder = request and (request.query if in_query else request.body)
         under = "" if request is None else "/query/" if in_query else "/body/"
         for name, value in parameters.items():
-            old = holder[name] if isinstance(holder, Mapping) and name in holder else _ABSENT
+            old = holder[name] if isinstance(holder, Mapping) and name in holder else MISSING
             new = "(removed)" if value is None else self._literal(value)
             yield f"{name_line(under + name)}: {self._old(old)}-> {new}"
 
     def _old(self, value: Json) -> str:
-        return "" if value is _ABSENT else f"{self._literal(value)} "
+        return "" if value is MISSING else f"{self._literal(value)} "
 
     def _literal(self, value: Json) -> str:
         if not isinstance(value, str | list | Mapping):
@@ -298,7 +295,7 @@ class _Tested:
     __slots__ = ("_inner", "_value")
 
     def __init__(self) -> None:
-        self._value: Json = _ABSENT
+        self._value: Json = MISSING
         self._inner: dict[str, _Tested] = {}
 
     def put(self, parts: Sequence[str], value: Json) -> None:
@@ -315,30 +312,16 @@ class _Tested:
             if part not in node._inner:
                 break
             node = node._inner[part]
-            if node._value is not _ABSENT:
+            if node._value is not MISSING:
                 value, rest = node._value, parts[index:]
-        return _value_at(value, rest)
+        if rest[:1] == ("headers",):
+            rest = (*rest[:1], *(name.lower() for name in rest[1:2]), *rest[2:])
+        return value_at(value, rest)
 
 
 def _edits_more(patch: Sequence[PatchOperation]) -> bool:
     """Whether a patch edits more than the key of idempotency."""
     return any(one.op is not word.PatchVerb.TEST and one.path.lower() != KEY_POINTER for one in patch)
-
-
-def _value_at(value: Json, parts: tuple[str, ...]) -> Json:
-    for index, part in enumerate(parts):
-        key = part.lower() if index == 1 and parts[0] == "headers" else part
-        if isinstance(value, Mapping) and key in value:
-            value = value[key]
-        elif isinstance(value, list) and part.isascii() and part.isdecimal() and _index(part) < len(value):
-            value = value[_index(part)]
-        else:
-            return _ABSENT
-    return value
-
-
-def _index(part: str) -> int:
-    return int(part) if len(part) < _LONGEST_INDEX else sys.maxsize
 
 
 def question(place: str, ask: word.Ask | None, schema: Mapping[str, Json] | None) -> str:
@@ -442,7 +425,7 @@ def _moved(old: Mapping[Place, Json], new: Mapping[Place, Json]) -> list[tuple[P
 
 
 def pointer(place: Sequence[str | int]) -> str:
-    return name_line("".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place))
+    return name_line(to_pointer(place))
 
 
 def _differ(one: Json, other: Json) -> bool:

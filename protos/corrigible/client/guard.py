@@ -28,7 +28,7 @@ from corrigible.schema.credential_name import (
     overrides_header,
     plain,
 )
-from corrigible.schema.document import fields, readings, scalar_text
+from corrigible.schema.document import fields, readings, scalar_text, to_pointer
 from corrigible.schema.exchange import Json
 from corrigible.schema.printable import without_unseen
 
@@ -110,7 +110,7 @@ class Written:
         for (place, value), _ in leaves:
             names = place[1:] if place[0] == "body" else ()
             if any(names_method(name) or (self.form and names_method_in_form(name)) for name in names):
-                found.append((_spelled(names)[1:], value))
+                found.append((to_pointer(names)[1:], value))
         return sorted(found)
 
     def _query(self) -> list[tuple[str, str]]:
@@ -203,7 +203,7 @@ def problem(before: Written, after: Written, given: Mapping[Place, Json] | None 
     kept = [one for one in old.credentials if one[0] not in anew]
     now = [one for one in new.credentials if one not in mine]
     if kept != now:
-        places = sorted({_spelled(place) for place, _ in {*kept} ^ {*now}} or {_spelled(place) for place, _ in kept})
+        places = sorted({to_pointer(place) for place, _ in {*kept} ^ {*now} or kept})
         return f"the correction changes a credential, which is the caller's own ({', '.join(places[:3])})"
     if copied := _copied(old.credentials, {*old.others, *mine}, new.others):
         return f"the correction copies a credential to {copied}"
@@ -224,7 +224,7 @@ def step_problem(step: Written, caller: Written) -> str:
     there, credentials = step.parted(), caller.credentials()
     own = [one for one in credentials if one[0][0] == "path" and one in there.credentials]  # `/bot123:.../getMe`
     if new := [one for one in there.credentials if one not in own]:
-        return f"a request that has to come first sets a credential ({_spelled(new[0][0])})"
+        return f"a request that has to come first sets a credential ({to_pointer(new[0][0])})"
     if there.overrides:
         return f"a request that has to come first has {there.overrides[0][0]}, which is another call than it shows"
     if copied := _copied([one for one in credentials if one not in own], set(), there.others):
@@ -249,7 +249,7 @@ def _copied(credentials: Iterable[Leaf], known: set[Leaf], after: Iterable[Leaf]
                 is_there = _count(written, views) > _count(written, views_before)
                 is_there = is_there or any(_count(written, _views(name)) for name in names)
             if is_there:
-                return _spelled(place)
+                return to_pointer(place)
     return ""
 
 
@@ -301,10 +301,6 @@ def _parts(place: Place, credential: str) -> Iterator[str]:
             yield from (decoded, decoded.partition(":")[2])
     elif place == ("address",):
         yield unquote(credential.partition(":")[2])
-
-
-def _spelled(place: Place) -> str:
-    return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in place)
 
 
 def _tells_secret(text: str, names: frozenset[str]) -> bool:

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, Final
 from urllib.parse import unquote
 
-from corrigible.schema.document import is_credential_name, pointer_parts
+from corrigible.schema.document import MISSING, is_credential_name, is_index, pointer_parts, value_at
 from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Placeholder, StepRequest, Suggestion
@@ -530,8 +530,9 @@ class ToolWords:
             return _which(placeholder.ask, [name for one in methods for name in self._names(one)])
         parts = pointer_parts(placeholder.pointer) or ("",)
         member = next((part for part in reversed(parts) if not part.isdecimal()), "")
-        refused = _value_at(self._request.document(), parts)
-        return self._asked(self.place(placeholder.pointer), member, placeholder.ask, schema, refused)
+        refused = value_at(self._request.document(), parts)
+        there = None if refused is MISSING else refused
+        return self._asked(self.place(placeholder.pointer), member, placeholder.ask, schema, there)
 
     def _asked(self, place: str, member: str, ask: Ask | None, schema: Mapping[str, Any], refused: Json) -> str:
         """Ask for a value, with those that the answer itself offers."""
@@ -630,17 +631,6 @@ class ToolWords:
         return [tool.name for tool in self._called.tools.at(method, path)] if path is not None else []
 
 
-def _value_at(document: Json, parts: Sequence[str]) -> Json:
-    for part in parts:
-        if isinstance(document, Mapping):
-            document = document.get(part)
-        elif isinstance(document, list) and part.isascii() and part.isdecimal() and len(part) < 10:
-            document = document[int(part)] if int(part) < len(document) else None
-        else:
-            return None
-    return document
-
-
 def _texts(listed: Any) -> list[str]:
     """Return the texts of an enumeration, as many as are looked at."""
     return [one for one in listed[:_MOST_VALUES] if isinstance(one, str)] if isinstance(listed, list) else []
@@ -654,7 +644,7 @@ def _which(ask: Ask | None, calls: Sequence[str]) -> str:
 
 def _indexes(parts: Sequence[str]) -> Iterator[str | int]:
     for part in parts:
-        yield int(part) if part.isascii() and part.isdecimal() and len(part) < 10 else part
+        yield int(part) if is_index(part) else part
 
 
 def _spelled(place: Place) -> str:

@@ -2,7 +2,6 @@
 
 __all__ = [
     "conversation",
-    "provider",
     "provider_client",
 ]
 """Folders and modules that other parts may use; the rest is private."""

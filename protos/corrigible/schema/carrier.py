@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from . import word
-from .document import pointer_parts
+from .document import pointer_parts, to_pointer
 from .error import ReaderError
 from .exchange import Json
 from .extra import needs
@@ -100,7 +100,7 @@ def _edit(suggestion: Suggestion) -> list[dict[str, Json]] | None:
 def _merging(under: str, parameters: Mapping[str, Any]) -> Iterator[dict[str, Json]]:
     """Return a merge (RFC 7396) into the body as a patch: bare parameters would go into the query of a DELETE."""
     for name, value in parameters.items():
-        path = f"{under}/{name.replace('~', '~0').replace('/', '~1')}"
+        path = under + to_pointer((name,))
         if value is None:
             yield PatchOperation(op=word.PatchVerb.REMOVE, path=path).document()
         elif isinstance(value, Mapping):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from .cache import cached
@@ -76,6 +76,58 @@ def pointer_parts(pointer: str) -> tuple[str, ...] | None:
     if not pointer.startswith("/") or re.search("~(?![01])", pointer):
         return None
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/"))
+
+
+def to_pointer(parts: Iterable[str | int]) -> str:
+    """Join the parts of an RFC 6901 pointer: the inverse of `pointer_parts`."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+MISSING: Final = object()
+"""Stands where nothing is: `None` is a value."""
+
+
+def value_at(document: Json, parts: Iterable[str]) -> Json:
+    """Return the value that the parts of a pointer lead to, or `MISSING`."""
+    for part in parts:
+        if isinstance(document, Mapping) and part in document:
+            document = document[part]
+        elif isinstance(document, list) and is_index(part) and int(part) < len(document):
+            document = document[int(part)]
+        else:
+            return MISSING
+    return document
+
+
+class Leaf(NamedTuple):
+    """A value without members, and where it stands."""
+
+    pointer: str
+    value: Json
+
+
+def leaves(value: Json, pointer: str = "") -> Iterator[Leaf]:
+    """Yield the values without members, in order; an empty list or object is one of its own."""
+    waiting = [Leaf(pointer, value)]
+    while waiting:
+        leaf = waiting.pop()
+        at, node = leaf
+        if isinstance(node, Mapping) and node:
+            inner = [Leaf(at + to_pointer((name,)), one) for name, one in node.items()]
+        elif isinstance(node, list) and node:
+            inner = [Leaf(f"{at}/{index}", one) for index, one in enumerate(node)]
+        else:
+            yield leaf
+            continue
+        waiting += reversed(inner)
+
+
+def is_index(part: str) -> bool:
+    """Whether a part is an array index (RFC 6901 section 4), and no number that takes long to read."""
+    return part.isascii() and part.isdecimal() and len(part) < _LONGEST_INDEX and str(int(part)) == part
+
+
+_LONGEST_INDEX: Final = 10
 
 
 @cached(4096)

@@ -13,7 +13,19 @@ from typing import Any, Final
 import jsonpatch
 from pydantic import ValidationError
 
-from .document import BODILESS, CREDENTIALS, MEMBERS, header_problem, is_method, is_path, pointer_parts, scalar_text
+from .document import (
+    BODILESS,
+    CREDENTIALS,
+    MEMBERS,
+    MISSING,
+    header_problem,
+    is_index,
+    is_method,
+    is_path,
+    pointer_parts,
+    scalar_text,
+    value_at,
+)
 from .exchange import Json, Request
 from .feedback import PatchOperation, StepRequest, Suggestion
 from .word import PatchVerb
@@ -217,10 +229,10 @@ def _unshared(document: dict[str, Any], operation: Mapping[str, Any], own: dict[
         for depth, part in enumerate(parts[:-1], 1):
             if isinstance(here, dict) and isinstance(here.get(part), (dict, list)):
                 here[part] = inner = _owned(here[part], own)
-            elif isinstance(here, list) and part.isascii() and part.isdecimal() and len(part) < _LONGEST_INDEX:
+            elif isinstance(here, list) and is_index(part):
                 index = int(part)
                 if operation["op"] == "move" and source and parts is not source and parts[: depth - 1] == source[:-1]:
-                    index += _is_index(source[-1]) and index >= int(source[-1])  # what moves is taken out before
+                    index += is_index(source[-1]) and index >= int(source[-1])  # what moves is taken out before
                 if index >= len(here) or not isinstance(here[index], (dict, list)):
                     break
                 here[index] = inner = _owned(here[index], own)
@@ -242,27 +254,13 @@ def _owned(container: Any, own: dict[int, Any]) -> Any:
     return copy
 
 
-_LONGEST_INDEX: Final = 10
-
-
-def _is_index(part: str) -> bool:
-    """Whether a segment is an array index (RFC 6901 section 4), and no number that takes long to read."""
-    return part.isascii() and part.isdecimal() and len(part) < _LONGEST_INDEX and str(int(part)) == part
-
-
 def _test(document: Json, path: str, operation: PatchOperation, *, form: bool) -> None:
     parts = pointer_parts(path)
     if parts is None or not operation.has_value:
         raise NotApplicable(f"test {operation.path} is no test")
-    target = document
-    for part in parts:
-        match target:
-            case dict() if part in target:
-                target = target[part]
-            case list() if _is_index(part) and int(part) < len(target):
-                target = target[int(part)]
-            case _:
-                raise NotApplicable(f"{operation.path} is not there")
+    target = value_at(document, parts)
+    if target is MISSING:
+        raise NotApplicable(f"{operation.path} is not there")
     loose = parts[:1] == ("query",) or (form and parts[:1] == ("body",))
     if not (same_text if loose else same_json)(target, operation.value):
         raise NotApplicable(f"{operation.path} is not what the suggestion is for")
@@ -333,15 +331,8 @@ def _measure(document: Json) -> None:
 
 def _size(document: Json, pointer: str | None, most: int) -> int:
     """Return how many values a copy of a place writes. Raises NotApplicable beyond a limit."""
-    value = document
-    for part in pointer_parts(pointer or "") or ():
-        if isinstance(value, Mapping):
-            value = value.get(part)
-        elif isinstance(value, list) and _is_index(part) and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return 0  # nothing is there, as the copy will tell
-    waiting, count = [value], 0
+    value = value_at(document, pointer_parts(pointer or "") or ())
+    waiting, count = [] if value is MISSING else [value], 0  # where nothing is, the copy will tell
     while waiting:
         one = waiting.pop()
         count += 1 + (len(one) // _LONG if isinstance(one, str) else 0)

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from corrigible.proxy.access_log.entry import Entry, Verdict, with_outcome
-from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.access_log.terminal import refusal_line
 from corrigible.proxy.core.mode import Mode, ModeChoice, parse_mode
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read

@@ -216,6 +216,29 @@ def test_a_place_that_fits_nowhere_may_be_inside_of_the_body(error: Any, steps: 
 
 
 @pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (
+            "failed; caused by TypeError: /box must have required property 'lid' - of: lid",
+            "/body/item/box/lid",
+        ),
+        ("data/item/qty must be string", "/body/item/qty"),
+        ("/box/high must be string - type: string", "/body/item/box/high"),
+        ("/tags must NOT have fewer than 3 items", "/body/tags"),
+        ("files below /box must be readable", ""),
+    ],
+)
+def test_a_path_that_ajv_writes_into_its_text(text: str, place: str) -> None:
+    """It may begin at an object inside of the body, where only one has its steps."""
+    assert [one.pointer for one in read({"message": text})] == [place]
+
+
+def test_quotes_that_were_escaped_for_a_page() -> None:
+    (found,) = read({"message": "NumberFormatException: For input string: &quot;rde&quot;", "status": "500"}, 500)
+    assert found.message.endswith('"rde"')
+
+
+@pytest.mark.parametrize(
     ("body", "place"),
     [
         ({"message": "no good", "offendingField": "colour"}, "/body/colour"),

@@ -119,6 +119,11 @@ def test_errors_of_who_was_asked_no_query_are_no_graphql() -> None:
     assert read(GRAPHQL, {"data": {}}, ASKED, 200) == []
 
 
+def test_what_python_jsonschema_prints_beside_its_text_is_no_member() -> None:
+    item = {"message": "'sku' is a required property", "validator": "required", "path": [], "schema_path": ["required"]}
+    assert read(GENERIC, {"errors": [{**item, "validator_value": ["sku"]}]}) == [("", "required", "required")]
+
+
 @pytest.mark.parametrize(
     ("item", "wanted"),
     [

@@ -34,7 +34,7 @@ print(json.dumps({"operations": len(description.operations.templates), "bytes": 
 
 @pytest.fixture(scope="module")
 def github() -> Description:
-    return github_description().plain
+    return github_description()
 
 
 @pytest.fixture(scope="module")

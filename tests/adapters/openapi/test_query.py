@@ -45,7 +45,6 @@ def broken(shop: Description, **query: Any) -> list[tuple[str, str, Any]]:
         {"filter": '{"by": 1}'},
         {"flag": ""},
         {"utm_source": "x"},  # most APIs ignore what they do not know
-        {"limit": ["x", "5"]},  # and take the last of a repeated one
     ],
 )
 def test_good_queries(shop: Description, query: dict[str, Any]) -> None:
@@ -95,26 +94,6 @@ def test_what_is_wrong_inside_a_parameter_of_json_text(
     assert (found.pointer, found.keyword, found.value) == ("/query/q", "contentSchema", text)
     assert [(one.pointer, one.keyword, one.value) for one in found.inside] == expected
     assert found.schema["contentSchema"]["required"] == ["by"]
-
-
-@pytest.mark.parametrize(
-    ("query", "right"),
-    [
-        ({"fields": "id total"}, "id,total"),
-        ({"fields": " id; total;buyer"}, "id,total,buyer"),
-        ({"fields": "id|total"}, "id,total"),
-        ({"scores": "1,2"}, "1|2"),
-        ({"scores": "1 2\t3"}, "1|2|3"),
-    ],
-)
-def test_a_list_with_other_separators_gets_its_own(shop: Description, query: dict[str, str], right: str) -> None:
-    request = Request("GET", "/orders", query, {"x-tenant": "red"})
-    (violation,) = shop.schema_violations(request, "ListOrders")
-    repaired = repair(violation, request, "1.")
-    assert repaired is not None
-    (suggestion,) = repaired.suggestions
-    assert suggestion["parameters"] == dict.fromkeys(query, right)
-    assert suggestion["safety"]["changes_intent"] is False
 
 
 @pytest.mark.parametrize("query", [{"fields": "id totl"}, {"scores": "1,x"}, {"tag": "much too long"}])

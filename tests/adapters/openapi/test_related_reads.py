@@ -31,7 +31,6 @@ PATHS = [
     "POST /searched",
     "GET /searched/{id}",
     "POST /lonely",
-    "DELETE /orders/{id}.json",
     "GET /files/{+path}",
     "POST /search/{query}",
     "GET /owners",
@@ -58,7 +57,6 @@ READS = RelatedReads(Operations({path: path for path in PATHS}), lambda name: na
         ("GET", "/searched/7", [NamedResource("id", "7", 1, "")]),
         ("GET", "/shops", []),
         ("GET", "/nowhere/7", []),
-        ("DELETE", "/orders/7.json", [NamedResource("id", "7", 1, "")]),
         ("GET", "/files/a/b", []),
         ("GET", "/shops/" + "x/" * 50, []),
     ],
@@ -119,50 +117,6 @@ def test_the_path_of_an_item() -> None:
 )
 def test_the_listings_of_what_a_member_refers_to(member: str, path: str, collections: list[str]) -> None:
     assert READS.collections(member, "POST", path) == collections
-
-
-EXTENDED = RelatedReads(
-    Operations(
-        {
-            path: path
-            for path in (
-                "GET /admin/orders.json",
-                "POST /admin/orders.json",
-                "GET /admin/orders/{order_id}.json",
-                "PUT /admin/orders/{order_id}.json",
-                "GET /admin/orders/count.json",
-                "POST /admin/orders/{order_id}/refunds.json",
-                "GET /admin/orders/{order_id}/refunds.json",
-                "GET /boards.{format}",
-                "DELETE /boards/{board}.{format}",
-                "GET /boards",
-            )
-        }
-    ),
-    lambda name: False,
-)
-
-
-def test_what_stands_behind_a_path_is_no_part_of_a_name() -> None:
-    assert EXTENDED.named("PUT", "/admin/orders/7.json") == [NamedResource("order_id", "7", 2, "/admin/orders.json")]
-    assert EXTENDED.named("DELETE", "/boards/b.1.xml") == [NamedResource("board", "b.1", 1, "/boards.xml")]
-    assert EXTENDED.named("POST", "/admin/orders/7/refunds.json")[0].collection == "/admin/orders.json"
-
-
-def test_paths_of_items_end_as_the_path_of_the_request_does() -> None:
-    creation = EXTENDED.creation("POST", "/admin/orders.json")
-    assert creation is not None
-    assert creation.collection == "/admin/orders.json"
-    assert [item.path("a b") for item in creation.items] == ["/admin/orders/a%20b.json"]
-    assert creation.items[0].path("count") == ""
-    assert EXTENDED.creation("POST", "/admin/nothing.json") is None
-
-
-def test_listings_of_references_end_as_the_path_of_the_request_does() -> None:
-    assert EXTENDED.collections("order_id", "POST", "/admin/orders.json") == ["/admin/orders.json"]
-    assert EXTENDED.collections("refund_id", "GET", "/admin/orders/7/refunds.json") == ["/admin/orders/7/refunds.json"]
-    assert EXTENDED.collections("board_id", "GET", "/boards.json") == ["/boards.json"]
-    assert EXTENDED.collections("board_id", "GET", "/boards") == ["/boards"]
 
 
 ACTING = RelatedReads(

@@ -383,18 +383,3 @@ def test_a_value_of_the_path_that_cannot_be_one_and_is_near_another_path(small: 
     found = violation(small, Request("GET", "/user/repo"), "user")
     assert (found.pointer, found.keyword, found.schema) == ("/path", "path", {"enum": ["/user/repos"]})
     assert violation(small, Request("GET", "/user/abc"), "user").keyword == "type"
-
-
-@pytest.mark.parametrize(
-    ("body", "wanted"),
-    [
-        ({}, [["a"], ["b", "c"]]),  # that one wants fewer members says nothing
-        ({"x": 1}, [["a"], ["b", "c"]]),
-    ],
-)
-def test_of_forms_none_of_which_was_begun_all_are_offered(
-    small: Description, body: dict[str, Any], wanted: list[list[str]]
-) -> None:
-    found = violation(small, Request("POST", "/reviews", body=body), "review")
-    assert (found.pointer, found.keyword) == ("/body", "anyOf")
-    assert [form["required"] for form in found.schema["anyOf"]] == wanted

@@ -61,14 +61,12 @@ REPAIRED = [
         False,
     ),
     ({"uuid": "{3F2504E04F8941D39A0C0305E82C3301}"}, {"uuid": "3f2504e0-4f89-41d3-9a0c-0305e82c3301"}, False),
-    ({"ip": " 10.0.0.1"}, {"ip": "10.0.0.1"}, False),
     ({"slug": "HELLO"}, {"slug": "hello"}, True),
     ({"mail": "Bob <bob@example.com>"}, {"mail": "bob@example.com"}, True),
     ({"languages": ["en", "De", "frenhc"]}, {"languages": ["en", "de", "french"]}, False),
     ({"mode": "test"}, {"mode": "live"}, True),
     ({"limit": "6000000000"}, {"limit": "5000000000"}, True),
     ({"only": "COLOR_RED"}, {"only": "COLOR_BLUE"}, True),
-    ({"numbers": ["1", "2", "2"]}, {"numbers": ["1", "2"]}, True),
     ({"numbers": ["11"]}, {"numbers": ["10"]}, True),
     ({"scores": {"a": 9}}, {"scores": {"a": 5}}, True),
     ({"grade": 20}, {"grade": 9}, True),
@@ -122,6 +120,9 @@ ASKED: list[tuple[dict[str, Any], list[str]]] = [
     ({"network": "10.0.0.1/8"}, ["/body/network"]),
     ({"server": "localhost"}, ["/body/server"]),
     ({"ip": "here"}, ["/body/ip"]),
+    ({"ip": " 10.0.0.1"}, ["/body/ip"]),
+    ({"numbers": ["1", "2", "2"]}, ["/body/numbers"]),
+    ({"outside": 15}, ["/body/outside"]),  # below one limit or above another
     ({"slug": "Hello World"}, ["/body/slug"]),
     ({"slug": "much-too-long"}, ["/body/slug"]),
     ({"mail": "nobody"}, ["/body/mail"]),
@@ -172,20 +173,6 @@ def test_a_choice_between_the_members_of_a_oneof(engine: Engine, messages: Messa
     outcome = apply(feedback, request, confirm=agrees)
     assert isinstance(outcome, NeedsInput)
     assert [asked.pointer for asked in outcome.placeholders] == ["/body/word", "/body/part"]
-
-
-def test_below_one_limit_or_above_another_is_a_choice(engine: Engine, messages: Messages) -> None:
-    feedback, request = refused(engine, messages, {"outside": 15})
-    outcome = apply(feedback, request, confirm=agrees)
-    assert isinstance(outcome, NeedsInput)
-    values = [next_value(feedback, request, choice.index) for choice in outcome.choices]
-    assert values == [9, 21]
-
-
-def next_value(feedback: Any, request: Request, pick: int) -> Any:
-    outcome = apply(feedback, request, pick=pick, confirm=agrees)
-    assert isinstance(outcome, Next)
-    return outcome.request.body["outside"]
 
 
 def test_several_complaints_are_answered_each(engine: Engine, messages: Messages) -> None:

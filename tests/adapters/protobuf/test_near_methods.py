@@ -6,7 +6,7 @@ import pytest
 from google.protobuf import descriptor_pb2
 
 from corrigible.adapters.protobuf.descriptors import Descriptors
-from corrigible.adapters.protobuf.service_description import ProtobufDescription, may_write, near_names
+from corrigible.adapters.protobuf.service_description import ProtobufDescription, near_names
 from corrigible.rules.schema_repair.route import UNSURE
 from tests._support.rows import rows
 
@@ -98,12 +98,62 @@ def test_names_that_mean_a_method(name: str, service: str, names: list[str], mea
     assert near_names(name, service, names) == meant
 
 
-@pytest.mark.parametrize(
-    ("name", "meant", "may"),
-    [("GetBarnHealth", "BarnHealth", True), ("BarnHealth", "GetBarnHealth", False), ("GetBarn", "GetBarns", False)],
+@rows(
+    ("name", "meant", "is_sure"),
+    [
+        # another spelling, the words in another order, a verb of reading left out or exchanged
+        ("list_barns", "ListBarns", True),
+        ("ListBrans", "ListBarns", True),
+        ("BarnList", "ListBarn", True),
+        ("BarnHealth", "GetBarnHealth", True),
+        ("GetBarn", "DescribeBarn", True),
+        ("FarmClean", "Clean", True),
+        # a verb of reading before what may be a verb of writing
+        ("GetBarnHealth", "BarnHealth", False),
+        # a word more or less is another method
+        ("CancelBarn", "CancelBarnDoor", False),
+        ("SendBarnReminder", "SendBarn", False),
+        ("CreateDraftBarn", "CreateBarn", False),
+        ("ResetBarn", "ResetBarnPolicy", False),
+        # and so is another word
+        ("StopBarn", "StartBarn", False),
+        ("CheckIn", "CheckOut", False),
+        ("CloseBarn", "CloneBarn", False),
+        # another number: of what is read, unless another method reads several
+        ("GetBarn", "GetBarns", True),
+        ("GetBarns", "GetBarn", True),
+        ("GetDoors", "GetDoor", False),
+        ("CloseBarns", "CloseBarn", False),
+        ("CloseBarn", "CloseBarns", False),
+    ],
 )
-def test_what_is_left_behind_a_verb_of_reading_may_be_one_of_writing(name: str, meant: str, *, may: bool) -> None:
-    assert may_write(name, meant) is may
+def test_a_method_is_sent_unasked_only_where_the_name_is_the_same(name: str, meant: str, *, is_sure: bool) -> None:
+    files = [_service("farm", "Farm", meant, "BatchGetDoors", "PaintRoof")]
+    found = ProtobufDescription(Descriptors(files)).nearest_operation(f"/farm.Farm/{name}", "")
+    assert found is None or found.schema["enum"] != [f"/farm.Farm/{meant}"] or is_sure is not found.schema.get(UNSURE)
+    assert not is_sure or (found is not None and found.schema == {"enum": [f"/farm.Farm/{meant}"]})
+
+
+@rows(
+    ("service", "meant", "is_sure"),
+    [
+        ("farm.v1.Barn", "farm.v2.Barn", True),
+        ("Barn", "farm.v2.Barn", True),
+        ("farm.v2.BarnService", "farm.v2.Barn", True),
+        ("farm.v2.Barns", "farm.v2.Barn", True),
+        ("farm.v2.Bran", "farm.v2.Barn", True),
+        ("farm.v2.Barn", "farm.v2.BarnDoors", False),
+        ("farm.v2.Barn", "farm.v2.RemoteBarn", False),
+        ("farm.v2.BarnAdmin", "farm.v2.Barn", False),
+    ],
+)
+def test_a_service_is_meant_only_where_its_name_is_the_same(service: str, meant: str, *, is_sure: bool) -> None:
+    package, _, name = meant.rpartition(".")
+    found = ProtobufDescription(Descriptors([_service(package, name, "Open")])).nearest_operation(
+        f"/{service}/Open", ""
+    )
+    assert found is not None
+    assert found.schema == {"enum": [f"/{meant}/Open"], **({} if is_sure else {UNSURE: True})}
 
 
 def _service(package: str, name: str, *methods: str) -> descriptor_pb2.FileDescriptorProto:
@@ -121,10 +171,12 @@ def _service(package: str, name: str, *methods: str) -> descriptor_pb2.FileDescr
         # What is there and only written with a slash is meant alone, whoever else has a method of that name.
         ("/farm.store/Store/Get", ["/farm.store.Store/Get"], False),
         ("/farm.store/Store/Gett", ["/farm.store.Store/Get"], False),
-        ("/farm.store.Store/Put", ["/farm.depot.Depot/Put"], False),
-        ("/farm.store/Store/Put", ["/farm.depot.Depot/Put"], False),
+        # What another service does under one word may be done to something else, under two it is the same.
+        ("/farm.store.Store/Put", ["/farm.depot.Depot/Put"], True),
+        ("/farm.store/Store/Put", ["/farm.depot.Depot/Put"], True),
+        ("/farm.store.Store/SweepFloor", ["/farm.barn.Barn/SweepFloor"], False),
         # A service that nobody has: of the same name behind more words, or another one with a method of that name.
-        ("/farm.old.NorthernDepot/Put", ["/farm.depot.Depot/Put"], False),
+        ("/farm.old.NorthernDepot/Put", ["/farm.depot.Depot/Put"], True),
         ("/farm.old.Storage/Put", ["/farm.depot.Depot/Put"], True),
         ("/farm.barn.Barn/GetHealth", ["/farm.barn.Barn/Health"], True),
         ("/farm.barn.Barn/State", ["/farm.barn.Barn/GetState"], False),
@@ -134,7 +186,7 @@ def test_one_method_that_is_meant(method: str, meant: list[str], *, is_unsure: b
     files = [
         _service("farm.store", "Store", "Get"),
         _service("farm.depot", "Depot", "Get", "Put"),
-        _service("farm.barn", "Barn", "Health", "GetState"),
+        _service("farm.barn", "Barn", "Health", "GetState", "SweepFloor"),
     ]
     found = ProtobufDescription(Descriptors(files)).nearest_operation(method, "")
     assert found is not None

@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from corrigible.conformance.lift.ending import Ending, EndingCall, Played, read_played
 from corrigible.conformance.lift.environment import environments
 from corrigible.conformance.lift.log import UNOBTAINABLE
 from corrigible.conformance.lift.resolved_plan import task_files
 from corrigible.conformance.lift.score import value_at
-from corrigible.conformance.lift.task import Task, TaskFile
+from corrigible.conformance.lift.task import Ending, EndingCall, Played, Task, TaskFile, read_played
 from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json
 from tests._support.command import start as started

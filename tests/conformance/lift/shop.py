@@ -9,7 +9,7 @@ from dataclasses import replace
 from corrigible.conformance.lift.agents.model import ModelAgent, build
 from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Move, Response, Stop
 from corrigible.conformance.lift.plan import AgentPlan
-from corrigible.model.provider import PROVIDERS
+from corrigible.model.provider_client import PROVIDERS
 from corrigible.schema.exchange import Json, Request
 
 from .fake_provider import FakeProvider, Mind

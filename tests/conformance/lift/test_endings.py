@@ -11,12 +11,21 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift.ending import LEAST, Ending, EndingCall, read_endings, read_played
 from corrigible.conformance.lift.environment import environments
 from corrigible.conformance.lift.log import UNOBTAINABLE
 from corrigible.conformance.lift.resolved_plan import task_files
 from corrigible.conformance.lift.scorer_audit import Case, audit, cases
-from corrigible.conformance.lift.task import Read, Task, TaskError, TaskFile
+from corrigible.conformance.lift.task import (
+    LEAST,
+    Ending,
+    EndingCall,
+    Read,
+    Task,
+    TaskError,
+    TaskFile,
+    read_endings,
+    read_played,
+)
 
 from .by_hand import rows
 

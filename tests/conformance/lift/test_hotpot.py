@@ -20,11 +20,13 @@ from corrigible.conformance.lift.hotpot.game import (
     read,
     read_action,
 )
-from corrigible.conformance.lift.hotpot.log import Reflection, Step, Trial
-from corrigible.conformance.lift.hotpot.player import (
+from corrigible.conformance.lift.hotpot.trial import (
     BOUNDED_REFLECTION_SCHEMA,
     ERROR_TYPES,
     REFLECTION_SCHEMA,
+    Reflection,
+    Step,
+    Trial,
     View,
     actor_prompt,
     as_step,

@@ -11,10 +11,8 @@ import pytest
 
 from corrigible.conformance.cli import main
 from corrigible.conformance.lift import reproduction
-from corrigible.conformance.lift.hotpot import log
+from corrigible.conformance.lift.hotpot import trial
 from corrigible.conformance.lift.hotpot.game import OWN, read
-from corrigible.conformance.lift.hotpot.log import Reflection, Sample, Strategy, Tokens, Trial
-from corrigible.conformance.lift.hotpot.player import ScriptedPlayer
 from corrigible.conformance.lift.hotpot.report import (
     compare,
     diagnoses,
@@ -22,7 +20,16 @@ from corrigible.conformance.lift.hotpot.report import (
     overall,
     pairs_of,
 )
-from corrigible.conformance.lift.hotpot.run import Rules, play
+from corrigible.conformance.lift.hotpot.trial import (
+    Reflection,
+    Rules,
+    Sample,
+    ScriptedPlayer,
+    Strategy,
+    Tokens,
+    Trial,
+    play,
+)
 from corrigible.conformance.lift.stats.comparison import mcnemar_test, transition
 
 from .fake_provider import FakeProvider, Trouble
@@ -131,7 +138,7 @@ def test_from_the_papers_counts_its_figures_come_out() -> None:
 def test_the_command_prints_the_papers_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lift", "paper"]) == 0
     out = capsys.readouterr().out
-    for said in ("success 50% and 38%", "TF 23, FT 11", "p 0.059", "96 of 100 FORMATTING_MISMATCH", "58 of 62", "1.41"):
+    for said in ("structure snowballing", "50.0  match", "38.0  match", "0.059  match", "96  match", "of 62 failures"):
         assert said in out
 
 
@@ -171,7 +178,7 @@ def test_two_runs_of_one_seed_agree_bit_for_bit(tmp_path: Path, capsys: pytest.C
     assert first == second and set(first) == {"trials.jsonl", "report.txt"}
     report = first["report.txt"].decode()
     assert capsys.readouterr().out == report * 2
-    found = log.read(tmp_path / "a")
+    found = trial.read(tmp_path / "a")
     assert found is not None and len(found.samples) == 3 * len(QUESTIONS)
     strategies = [[one for one in found.samples if one.strategy == name] for name in ("free", "structured")]
     flips = {transition(before, now) for before, now in pairs_of(*strategies)}
@@ -240,7 +247,7 @@ def asked(tmp_path: Path, evaluator: str, *more: str) -> dict[str, Sample]:
         where = ("--model", "compatible:m", "--base-url", fake.base_url)
         status = hotpot(tmp_path, *where, "--evaluator", evaluator, "--limit", "1", *more)
         assert fake.problems == [] and status == 0
-    found = log.read(tmp_path)
+    found = trial.read(tmp_path)
     assert found is not None
     return {one.strategy: one for one in found.samples}
 
@@ -280,7 +287,7 @@ def test_where_decoding_is_constrained_the_actors_steps_are_too(tmp_path: Path) 
             "constrained=true",
         )
         assert hotpot(tmp_path, *where, "--limit", "1", "--strategy", "free") == 0
-    found = log.read(tmp_path)
+    found = trial.read(tmp_path)
     assert found is not None and found.samples[0].trials[0].exact
     assert found.manifest.agents["fake compatible:m"]["constrained"] is True
 
@@ -315,8 +322,8 @@ def test_a_provider_that_fails_is_no_observation_and_is_asked_again(
         assert hotpot(tmp_path, *words, "--base-url", fake.base_url) == 2
         err = capsys.readouterr().err
         assert "ERROR own-01" in err and "1 of 1 were not played to an end" in err
-        found = log.read(tmp_path)
+        found = trial.read(tmp_path)
         assert found is not None and [one.outcome for one in found.samples] == ["error"]
         assert hotpot(tmp_path, *words, "--base-url", fake.base_url) == 0
-    found = log.read(tmp_path)
+    found = trial.read(tmp_path)
     assert found is not None and [one.outcome for one in found.samples] == ["success"]

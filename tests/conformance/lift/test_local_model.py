@@ -23,7 +23,7 @@ from corrigible.conformance.lift.agents.prompt import Call, Finish, action
 from corrigible.conformance.lift.agents.protocol import Send, Stop
 from corrigible.conformance.lift.agents.xllamacpp_server import MODELS, served, weights
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.lift.hotpot.player import BOUNDED_REFLECTION_SCHEMA, STEP_SCHEMA
+from corrigible.conformance.lift.hotpot.trial import BOUNDED_REFLECTION_SCHEMA, STEP_SCHEMA
 from corrigible.conformance.lift.log import read
 from corrigible.conformance.lift.plan import AgentPlan, read_plan
 from corrigible.conformance.lift.report import terminal

@@ -273,17 +273,3 @@ def test_figures_that_cannot_be(figures: tuple[float, float], more: dict[str, fl
 def test_without_tasks_nothing_is_seen() -> None:
     with pytest.raises(ValueError, match="0 tasks"):
         power_of(0, 0.3, 0.4)
-
-
-@pytest.mark.parametrize("model", reproduction.EFFICIENCY)
-def test_tables_1_and_3_of_the_paper(model: str) -> None:
-    value, low, high = reproduction.EFFICIENCY[model]
-    own, own_low, own_high = reproduction.efficiency_by_counts(model)
-    assert round(own, 2) == value and round(own, 1) == reproduction.FACTORS[model]
-    assert low <= own_low < own < own_high <= high, "without the spread of tokens it is the narrower one"
-    assert reproduction.efficiency_by_counts(model) == (own, own_low, own_high), "of one seed"
-
-
-def test_an_attempt_costs_what_its_successes_say() -> None:
-    assert reproduction.attempt_tokens("claude-haiku-4-5", "traditional") == pytest.approx(2660.3)
-    assert reproduction.attempt_tokens("claude-haiku-4-5", "reflective") == pytest.approx(2049 * 29 / 30)

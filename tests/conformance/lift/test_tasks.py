@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.lift.ending import read_endings
 from corrigible.conformance.lift.environment import environments
 from corrigible.conformance.lift.log import UNOBTAINABLE
 from corrigible.conformance.lift.resolved_plan import task_files
-from corrigible.conformance.lift.task import TASKS
+from corrigible.conformance.lift.task import TASKS, read_endings
 
 from .live import tasks_of
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.ending import Asked, asked_of, read_endings
 from corrigible.conformance.lift.log import Episode, Log, Spent
 from corrigible.conformance.lift.report import page, terminal
 from corrigible.conformance.lift.report.summary import summarise
@@ -14,6 +13,7 @@ from corrigible.conformance.lift.resolved_plan import task_files
 from corrigible.conformance.lift.stats.conduct import Way, calls_ratio, way
 from corrigible.conformance.lift.stats.estimate import equivalence
 from corrigible.conformance.lift.stats.group import observations
+from corrigible.conformance.lift.task import Asked, asked_of, read_endings
 from corrigible.schema.exchange import Request
 
 from .logs import episode, manifest, turn

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from corrigible.proxy.access_log.entry import Entry, Verdict
-from corrigible.proxy.access_log.recorder import Recorder
-from corrigible.proxy.access_log.statistics import OTHER, Statistics
+from corrigible.proxy.access_log.statistics import OTHER, Recorder, Statistics
 from corrigible.proxy.access_log.terminal import MOST_PER_SECOND, Terminal
 from tests._support.rows import rows
 

@@ -448,11 +448,10 @@ def rest(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return engine_of(tmp_path_factory.mktemp("rest"), REST)
 
 
-def test_a_unit_that_is_dropped_is_lost(rest: Engine) -> None:
+def test_which_units_are_meant_is_asked(rest: Engine) -> None:
     request = request_of("POST", "/carts", {"skus": ["A", "A", "B"]})
     (suggestion,) = suggested(rest, request, "skus: items must be unique")
-    assert suggestion["safety"]["changes_intent"] is True
-    assert suggestion["safety"]["loses"] == ["/body/skus/1"]
+    assert [one["pointer"] for one in suggestion["placeholders"]] == ["/body/skus"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from corrigible.conformance.validators.intent import lost_values
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.decision import Annotate
-from corrigible.proxy.pack_tools.case_runner import evaluate_rules
+from corrigible.proxy.pack_tools.lint import evaluate_rules
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import built_in, rule_files

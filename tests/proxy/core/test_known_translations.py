@@ -17,7 +17,7 @@ from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.known_translations import KnownTranslations, WatchedExchange, key_of
 from corrigible.proxy.core.loop.detector import Loops
-from corrigible.proxy.pack_tools.case_runner import answer_lookup
+from corrigible.proxy.pack_tools.lint import answer_lookup
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack.cases import Case, load_cases

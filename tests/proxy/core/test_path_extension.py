@@ -40,19 +40,6 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return build_engine([], file)
 
 
-def test_what_is_deleted_already_is_told_by_the_listing(engine: Engine) -> None:
-    reads = {"/admin/orders.json": ORDERS}
-    feedback, looked = feedback_of(engine, Request("DELETE", "/admin/orders/99.json"), 404, "Not Found", reads)
-    assert looked == ["/admin/orders.json"]
-    assert feedback["suggestions"][0]["action"] == "ALREADY_DONE"
-
-
-def test_a_name_for_an_identifier_keeps_the_extension(engine: Engine) -> None:
-    reads = {"/admin/orders.json": ORDERS}
-    feedback, _ = feedback_of(engine, Request("GET", "/admin/orders/%231007.json"), 404, "Not Found", reads)
-    assert feedback["suggestions"][0]["patch"][-1]["value"] == "/admin/orders/7.json"
-
-
 @pytest.mark.parametrize(
     ("request_", "status", "path"),
     [

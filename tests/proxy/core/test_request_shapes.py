@@ -137,14 +137,3 @@ def test_the_only_one_of_a_list_is_the_object_whose_member_0_is_unknown(engine: 
     following = next_request(engine, post([PORT], "/api/ports"), 400, answer)
     assert following is None or following.body == PORT
     assert next_request(engine, post([PORT, PORT], "/api/ports"), 400, answer) is None
-
-
-def test_a_member_0_that_was_not_sent_is_a_letter_of_a_text(engine: Engine) -> None:
-    answer = {"message": "Property '0' is not allowed for this method."}
-    request = post(PORT, "/api/ports", "text/plain")
-    following = next_request(engine, request, 400, answer)
-    assert following is not None and following.body == PORT
-    assert following.headers["content-type"] == "application/json"
-    assert next_request(engine, post(PORT, "/api/ports"), 400, answer) is None
-    told_otherwise = {"message": "Property 'country' is not allowed for this method."}
-    assert next_request(engine, request, 400, told_otherwise) is None

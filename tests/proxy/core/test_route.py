@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +55,6 @@ def asked(feedback: Any) -> list[tuple[str, Any]]:
 def test_a_made_up_action_is_asked_for_among_the_paths_around_it(engine: Engine, answer: Any) -> None:
     request = Request("POST", "/invoices/7/approve")
     assert asked(feedback_about(engine, request, 404, answer)) == [("/path", ["/invoices/7", "/invoices/7/lines"])]
-
-
-@pytest.mark.parametrize("status", [404, 405])
-def test_a_path_that_only_reads_is_read_by_query(engine: Engine, status: int) -> None:
-    request = Request("POST", "/invoices/search", headers={"content-type": "application/json"}, body={"text": "x"})
-    feedback = feedback_about(engine, request, status, {"error": "Method Not Allowed"})
-    read = followed(feedback, request)
-    assert isinstance(read, Next)
-    assert (read.request.method, read.request.query, read.request.body) == ("GET", {"text": "x"}, None)
-    other = replace(request, body={"colour": "x"})
-    assert asked(feedback_about(engine, other, status, {"error": "Method Not Allowed"})) == [("/method", ["GET"])]
 
 
 def test_a_word_of_a_path_is_no_value_for_other_methods(engine: Engine) -> None:

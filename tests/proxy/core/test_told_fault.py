@@ -195,3 +195,17 @@ def test_a_refusal_for_pace_is_read_as_429(message: str, is_told: bool) -> None:
     told = told_fault(exchange, [Violation(message=message)])
     assert (told is not None and told.status == 429) is is_told
     assert told_fault(exchange, [Violation(message=message, pointer="/body/label")]) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "path"),
+    [
+        ("No matching contract found for method GET and path /barn", ["/barns"]),
+        ("No matching contract found for path /barn", []),
+        ("GET /barn failed for farm 7", []),
+    ],
+)
+def test_a_400_about_this_very_method_and_path(engine: Engine, message: str, path: list[str]) -> None:
+    feedback = feedback_about(engine, Request("GET", "/barn", {"limit": "3"}), 400, {"message": message})
+    ops = [op for patch in patches(feedback) for op in patch]
+    assert [op["value"] for op in ops if op["op"] == "replace" and op["path"] == "/path"] == path

@@ -7,10 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.several_members import moved_from, with_members_told
-from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.violation import Violation
+from corrigible.proxy.core.several_members import moved_from
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import Next
 from tests._support.by_description import engine_of, feedback_about, followed
@@ -73,20 +70,6 @@ def test_an_object_with_all_that_is_missed(engine: Engine, inner: Any, names: tu
     assert isinstance(outcome, Next) is is_moved
     if isinstance(outcome, Next):
         assert outcome.request.body == inner
-
-
-def test_only_what_is_missed_beside_it_is_declared() -> None:
-    around = {"properties": {"email": {"type": "string"}}}
-    wrong = SchemaViolation("/body/email", "required", {}, MISSING, parent_schema=around)
-    errors = [Violation(pointer=one, constraint="required") for one in ("/body/role", "/body/a/b")]
-    request = post("/users", {"nick": "a"})
-    told = with_members_told(wrong, errors, request).parent_schema
-    assert told == {"properties": {"email": {"type": "string"}, "role": {}}}
-    assert around == {"properties": {"email": {"type": "string"}}}
-    assert with_members_told(wrong, errors[1:], request) is wrong
-    assert with_members_told(wrong._replace(keyword="type"), errors, request).parent_schema is around
-    # `role` was sent, so that something else is meant by what is missed.
-    assert with_members_told(wrong, errors[:1], post("/users", {"role": ""})) is wrong
 
 
 def test_a_choice_of_edits_moves_nothing() -> None:

@@ -61,6 +61,21 @@ def test_a_member_that_a_text_misses_is_asked_for(
     assert asked(told(engine, request_, {"message": answer})) == places
 
 
+@pytest.mark.parametrize(
+    "answer", ['Unsupported media type "text/plain" in request.', "Content-Type was not 'application/json'."]
+)
+def test_json_under_another_name_is_offered_as_json(engine: Engine, answer: str) -> None:
+    """The caller confirms it: nothing says that the operation takes JSON."""
+    request = Request("POST", "/slips", body={"boat": "Ilse"}, headers={"content-type": "text/plain"})
+    feedback = told(engine, request, {"detail": answer}, 415)
+    assert feedback is not None
+    assert not isinstance(apply(feedback, request), Next)
+    following = apply(feedback, request, confirm=True)
+    assert isinstance(following, Next)
+    assert following.request.headers["content-type"] == "application/json"
+    assert following.request.body == {"boat": "Ilse"}
+
+
 @rows(
     ("sent", "missed", "is_sent"),
     [("harbuor", "harbour", True), ("harbour_name", "harbour", False), ("boat", "harbour", None)],

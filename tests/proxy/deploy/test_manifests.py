@@ -15,7 +15,7 @@ from corrigible.proxy.admin.server import PATIENCE
 from corrigible.proxy.command.config_file import Config, read_config
 from corrigible.proxy.command.options import parse_listen
 from corrigible.proxy.mitm.server import DRAIN_SECONDS
-from corrigible.proxy.pack_tools.case_runner import run_cases
+from corrigible.proxy.pack_tools.lint import run_cases
 from corrigible.rules.pack.load import built_in
 from tests._support.deployment import (
     COMPONENTS,

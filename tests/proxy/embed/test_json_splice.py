@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.embed.json_splice import blank, span, splice
+from corrigible.proxy.embed.member import blank, span, splice
 from tests._support.rows import rows
 
 F = '"recovery_feedback":{"x":1}'

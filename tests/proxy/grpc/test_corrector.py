@@ -16,7 +16,7 @@ grpc: Any = importlib.import_module("grpc")
 
 from corrigible.adapters.apis.etcd.adapter import descriptors  # noqa: E402
 from corrigible.adapters.protobuf.descriptors import Descriptors  # noqa: E402
-from corrigible.proxy.access_log.recorder import Recorder  # noqa: E402
+from corrigible.proxy.access_log.statistics import Recorder  # noqa: E402
 from corrigible.proxy.build import build_engine, build_loops  # noqa: E402  behind what may be missing
 from corrigible.proxy.core.limits import Limits  # noqa: E402
 from corrigible.proxy.core.loop.shared import SharedLoops  # noqa: E402
@@ -24,8 +24,11 @@ from corrigible.proxy.core.mode import Mode  # noqa: E402
 from corrigible.proxy.grpc.channel import open_upstream  # noqa: E402
 from corrigible.proxy.grpc.corrector import GrpcCodec, GrpcCorrector  # noqa: E402
 from corrigible.proxy.grpc.forwarder import CallResult, Metadata  # noqa: E402
-from corrigible.proxy.grpc.front_end import CallOutcome, GrpcFront  # noqa: E402
-from corrigible.proxy.grpc.server import reporter  # noqa: E402
+from corrigible.proxy.grpc.server import (  # noqa: E402
+    CallOutcome,
+    GrpcFront,
+    reporter,
+)
 from corrigible.proxy.runtime.dispatcher import Dispatcher  # noqa: E402
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync  # noqa: E402
 from corrigible.rules.lookup import LookupAnswer  # noqa: E402

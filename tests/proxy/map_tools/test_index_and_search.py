@@ -15,8 +15,7 @@ import pytest
 
 from corrigible.adapters.mapping.operation import ApiDocument, CanonicalOperation
 from corrigible.adapters.mapping.spec_file import read_spec
-from corrigible.adapters.mapping.sqlite_index import SqliteIndex, write_sqlite
-from corrigible.adapters.mapping.store import LEXICAL, EndpointEmbedder, StoreError, unit
+from corrigible.adapters.mapping.store import LEXICAL, EndpointEmbedder, SqliteIndex, StoreError, unit, write_sqlite
 from corrigible.proxy.cli import main
 from tests._support.catalogue import QUERIES, many
 
@@ -135,7 +134,7 @@ from pathlib import Path
 from corrigible.adapters.mapping.operation import CanonicalOperation
 from corrigible.adapters.mapping.operation import ApiDocument
 from corrigible.adapters.mapping.store import MilvusVectors
-from corrigible.adapters.mapping.sqlite_index import SqliteIndex, write_sqlite
+from corrigible.adapters.mapping.store import SqliteIndex, write_sqlite
 class Letters:
     name = "letters"
     def vectors(self, texts):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.access_log.entry import AccessLog, Verdict
-from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode

@@ -170,11 +170,11 @@ def test_a_proxy_to_everywhere_is_not_for_everybody(bench: Any, mode: Any, clien
     from mitmproxy.proxy.mode_specs import ProxyMode
     from mitmproxy.proxy.server_hooks import ClientConnectedHook
 
-    from corrigible.proxy.access_log.recorder import Recorder
+    from corrigible.proxy.access_log.statistics import Recorder
     from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
     from corrigible.proxy.http.lookup_client import LookupClient
     from corrigible.proxy.mitm.addon import CorrectionAddon
-    from corrigible.proxy.mitm.inline_hooks import HookTable
+    from corrigible.proxy.mitm.connection import HookTable
     from corrigible.proxy.mitm.server import Settings, _master
 
     async def connected() -> Client:

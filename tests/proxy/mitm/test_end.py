@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.access_log.statistics import Recorder
 
 JSON = b"Content-Type: application/json\r\n"
 
@@ -59,7 +59,7 @@ def test_a_crash_in_the_engine_ends_the_connection_instead_of_hanging(
     from mitmproxy.connection import ConnectionState
     from mitmproxy.proxy import commands, events, layer
 
-    from corrigible.proxy.mitm.inline_hooks import InlineHookLayer
+    from corrigible.proxy.mitm.connection import InlineHookLayer
 
     client: Any = SimpleNamespace(state=ConnectionState.OPEN)
 

@@ -21,7 +21,7 @@ from h2.connection import H2Connection  # type: ignore[import-untyped]
 from h2.events import RequestReceived  # type: ignore[import-untyped]
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
-from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.cli import main
 from corrigible.proxy.http.api_routes import ApiRoute, Upstream
 from corrigible.proxy.http.own_location import OwnLocation, Rewritten

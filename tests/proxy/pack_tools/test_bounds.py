@@ -15,7 +15,7 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.pack.load import load_pack
-from corrigible.rules.pack.scaffold import new_pack
+from corrigible.rules.pack.reference import new_pack
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.rows import rows
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.pack_tools.case_runner import answer_lookup, run_cases
+from corrigible.proxy.pack_tools.lint import answer_lookup, run_cases
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 WritePack = Callable[..., Path]

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corrigible.proxy.build import profile_of
-from corrigible.proxy.pack_tools.case_runner import judged_cases
+from corrigible.proxy.pack_tools.lint import judged_cases
 from corrigible.rules.language import expression as language
 from corrigible.rules.language.expression import EvaluationError, Expression, environment
 from corrigible.rules.language.syntax import ExpressionError, signature

@@ -14,7 +14,7 @@ from corrigible.rules.errors import AuthoringError
 from corrigible.rules.language.rule_model import editor_schemas
 from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import load_pack
-from corrigible.rules.pack.scaffold import new_pack, new_rule, unchanged_members
+from corrigible.rules.pack.reference import new_pack, new_rule, unchanged_members
 
 
 def test_a_new_pack_loads_and_fits_the_schemas_beside_it(tmp_path: Path) -> None:

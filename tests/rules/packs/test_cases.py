@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.pack_tools.case_runner import run_cases
+from corrigible.proxy.pack_tools.lint import run_cases
 from corrigible.rules.pack.load import built_in
 
 FEWEST = {"acme": 70, "github": 400, "http": 25, "kubernetes": 400, "recipe": 30, "stripe": 350}

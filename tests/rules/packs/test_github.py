@@ -66,7 +66,7 @@ def test_paths_of_the_own_account_are_those_of_the_description(pack: Pack) -> No
     for method, paths in pack.tables["user_paths"].items():
         known = {
             template.removeprefix(f"{method} /user/")
-            for template in description().plain.operations.templates
+            for template in description().operations.templates
             if re.fullmatch(rf"{method} /user/[a-z_-]+", template)
         }
         assert set(paths) == known, method

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from corrigible.proxy.core.decision import Annotate
-from corrigible.proxy.pack_tools.case_runner import evaluate_rules
+from corrigible.proxy.pack_tools.lint import evaluate_rules
 from corrigible.rules.language.expression import Expression
 from corrigible.rules.language.rule import TERMINAL, Rule, SuggestionLoop, SuggestionSpec
 from corrigible.rules.lookup import allowed

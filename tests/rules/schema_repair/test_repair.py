@@ -122,9 +122,6 @@ def test_what_keeps_the_meaning_is_repaired_and_what_only_the_caller_has_is_aske
         ("maximum", {"type": "integer", "maximum": 100, "exclusiveMaximum": 100}, 100, 99),
         ("minimum", {"type": "integer", "minimum": 50}, 5, 50),
         ("maximum", {"type": "integer", "maximum": 100, "multipleOf": 30}, 500, 90),
-        ("format", MOMENT, "2026-03-04", "2026-03-04T00:00:00Z"),
-        ("format", MOMENT, "2026-03-04T10:00:00", "2026-03-04T10:00:00Z"),
-        ("format", {"format": "uri"}, "example.com/hook", "https://example.com/hook"),
         ("format", {"format": "hostname"}, "https://example.com/x", "example.com"),
         ("pattern", {"pattern": "^[A-Z]{2}$"}, "de", "DE"),
         ("pattern", {"pattern": "^refs/heads/.+$"}, "main", "refs/heads/main"),
@@ -144,12 +141,18 @@ def test_what_changes_the_meaning_says_so(keyword: str, schema: dict[str, Json],
     ("keyword", "schema", "value", "wanted"),
     [
         ("format", DAY, "2026-03-04T10:00:00Z", "2026-03-04"),
+        ("format", MOMENT, "2026-03-04T10:00:00", "2026-03-04T10:00:00Z"),
+        ("format", MOMENT, "2026-03-04", "2026-03-04T00:00:00Z"),
+        ("format", {"format": "uri"}, "example.com/hook", "https://example.com/hook"),
+        ("type", {"type": "array", "items": {"type": "string"}}, "ann and bob", ["ann and bob"]),
         ("pattern", {"pattern": r"^[A-Za-z0-9.\-]+$"}, "my repo", "my-repo"),
         ("pattern", {"pattern": r"^[A-Za-z0-9_]+$"}, "my repo", "my_repo"),
         ("pattern", {"pattern": "^cus_[0-9]+$"}, "42", "cus_42"),
         ("pattern", {"pattern": "^cus_"}, "42", "cus_42"),
         ("pattern", {"pattern": r"^app\.prod\.[a-z]+$"}, "web", "app.prod.web"),
         ("type", {"type": "string", "x-only-told": True}, 5, "5"),
+        ("type", {"type": "array", "items": {"type": "string"}}, "S One", ["S One"]),
+        ("type", {"type": "array", "items": {"type": "string"}}, 3, ["3"]),
     ],
 )
 def test_what_one_piece_of_evidence_speaks_for_is_confirmed(
@@ -358,6 +361,8 @@ def test_a_form_that_misses_nothing_is_broken_further_in() -> None:
     [
         ("weekday", ["day", "week", "month"], ["week", "day"]),
         ("weekly", ["day", "week", "month"], ["week"]),
+        ("choice", ["text", "choices", "multiple_choice"], ["choices", "multiple_choice"]),
+        ("choice", ["text", "choices"], ["choices"]),
     ],
 )
 def test_a_value_that_goes_on_with_another_one_is_a_choice(value: str, listed: list[str], offered: list[str]) -> None:

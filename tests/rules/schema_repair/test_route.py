@@ -241,6 +241,23 @@ def test_the_schema_of_a_path(place: str, old: str, schema: dict[str, object], p
     assert schema_of_path(place, old, schema) == wanted
 
 
+@pytest.mark.parametrize(
+    ("place", "intent"),
+    [
+        ("/things/search", True),
+        ("/things:query", True),
+        ("/things/listOrders", True),
+        ("/things/make", None),
+        ("/", None),
+    ],
+)
+def test_a_read_that_only_post_does(place: str, intent: bool | None) -> None:
+    repaired = method(Request("GET", place), "POST")
+    assert repaired is not None
+    assert ("group" not in repaired.suggestions[0]) is (intent is True)
+    assert repaired.suggestions[0]["safety"] == {"side_effects": "certain", "changes_intent": True}
+
+
 def test_methods_of_grpc() -> None:
     request = Request("/shop.v1.Store/Gt", "", body={})
     offered = [f"/shop.v1.Store/Get{number}" for number in range(6)]
@@ -275,6 +292,10 @@ def test_a_segment_that_is_the_last_word_of_the_only_one_is_exchanged_as_another
     assert only is not None
     assert only.type == "recovery_guidance"
     assert only.suggestions[0]["safety"]["changes_intent"] is True
+    assert "requires_confirmation" not in only.suggestions[0]["safety"]
+    writes = path(Request("POST", "/cards"), "/gift_cards")
+    assert writes is not None
+    assert writes.suggestions[0]["safety"]["requires_confirmation"] is True
     several = path(Request("GET", "/cards"), "/gift_cards", "/score_cards")
     assert several is not None
     assert several.type == "intent_disambiguation"

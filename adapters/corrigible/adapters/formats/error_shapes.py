@@ -176,7 +176,7 @@ NO_ERRORS: Final = frozenset(
         headers stack trace stacktrace links locations arguments codes formattedmessageplaceholdervalues schema
         parentschema context paramsschema help url instance traceid debug meta dataschema response params extensions
         constraints keys options expected allowed choices valids permitted allowedvalues validvalues parameters pointers
-        tags path loc
+        tags path loc schemapath relativepath absolutepath relativeschemapath absoluteschemapath validatorvalue
         """
     )
 )

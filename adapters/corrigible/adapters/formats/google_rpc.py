@@ -193,7 +193,7 @@ def _members(detail: Members) -> Members:
             data = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
         except (binascii.Error, ValueError):
             return detail
-        from corrigible.adapters.protobuf.error_details import decoded  # protobuf takes 3 MB: few APIs send bytes
+        from corrigible.adapters.protobuf.descriptors import decoded  # protobuf takes 3 MB: few APIs send bytes
 
         return decoded(_type(detail), data) or detail
     return {name: value for name, value in detail.items() if not name.startswith("@")}

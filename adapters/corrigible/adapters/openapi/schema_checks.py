@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import jsonschema_rs
 
 from corrigible.rules.budget import Exhausted, count_values, spend
-from corrigible.rules.pointer import MISSING, escape
+from corrigible.rules.pointer import MISSING, escape, resolve_segments
 from corrigible.rules.safety.nearness import is_same, is_slip, nearest
 from corrigible.rules.schema_repair.first_violation import compile_validator, first_violation
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, SELECTS, Schema, member, parts, takes_any_text
@@ -93,8 +93,9 @@ def complete(alternative: dict[str, Json], names: Mapping[str, Json], root: Sche
 
 LARGE: Final = 128
 """Values. Of a larger request misspelt and misplaced members that are allowed are not looked for."""
-_MOST_CHECKED: Final = 1024
+_MOST_CHECKED: Final = 4096
 """Values. Of a larger request nothing is said: each error holds a copy of what it is about."""
+_MOST_ERRORS: Final = 2 * MOST
 HIGHEST_PRICE: Final = 20_000
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
 _BESIDE: Final = frozenset(_IN_PLACE)
@@ -247,8 +248,9 @@ class SchemaChecker:
         if self._validator.is_valid(instance) or size > _MOST_CHECKED:
             return []
         spend(size if size * self._size <= HIGHEST_PRICE else price(instance, self.schema))
-        errors = list(self._validator.iter_errors(instance))
-        spend(len(errors) * (_AN_ERROR + size // _VALUES_OF_AN_ERROR))
+        errors = list(islice(self._validator.iter_errors(instance), _MOST_ERRORS))
+        copies = (resolve_segments(instance, [str(step) for step in error.instance_path]) for error in errors)
+        spend(sum(_AN_ERROR + count_values(one, LARGE) // _VALUES_OF_AN_ERROR for one in copies))
         found = list(islice((one for error in errors for one in self._of(error, locate)), MOST))
         violations = [one._replace(value=MISSING) if one.keyword == "required" else one for one in found]
         violations = [*self._respelt(violations, instance, locate), *violations]
@@ -303,7 +305,7 @@ class SchemaChecker:
                     yield self._unknown([*path, name], locate)._replace(keyword=MISPLACED)
 
     def _outer(self, path: Path) -> Schema | None:
-        return self._declared(path[:-2]).closed if len(path) > 1 and _is_member(path[-2]) else None
+        return self._declared(path[:-2]).closed if len(path) > 1 and not str(path[-2]).isdecimal() else None
 
     def _declared(self, path: Path) -> _Object:
         """Return what is declared at a place; all elements of an array are one place."""
@@ -359,6 +361,9 @@ class SchemaChecker:
             for unexpected in kind.unexpected[:MOST]:
                 if name == "additionalProperties" or unexpected not in names:
                     yield self._unknown([*path, unexpected], locate)
+        elif name == "falseSchema" and path and isinstance(path[-1], int):
+            spot = locate(path[:-1])
+            yield SchemaViolation(spot.pointer, "maxItems", {"type": "array", "maxItems": path[-1]}, spot.value)
         elif name == "falseSchema":
             yield self._unknown(path, locate)
         else:
@@ -491,11 +496,6 @@ class SchemaChecker:
             and isinstance(inner.get("items"), Mapping)
             and first_violation(value, small(inner["items"], self.schema)) is None
         ]
-
-
-def _is_member(step: str | int) -> bool:
-    """Whether a step leads to a member, not to an element."""
-    return isinstance(step, str) and not step.isdecimal()
 
 
 def _below(pointer: str, name: str | int) -> str:

@@ -38,6 +38,7 @@ _MERGE: Final = "<<"
 _NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUTH: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INTEGER: Final = re.compile(r"[-+]?\d+")
+_BASED: Final = re.compile(r"0x[0-9a-fA-F]+|0o[0-7]+")
 _FLOAT: Final = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?")
 
 
@@ -106,16 +107,9 @@ def _scalar(node: yaml.ScalarNode) -> Any:
         return _TRUTH[text]
     if _INTEGER.fullmatch(text):
         return int(text) if len(text) <= _LONGEST_NUMBER else None
-    if text.startswith(("0x", "0o")) and len(text) > 2:
-        return _based(text) if len(text) <= _LONGEST_NUMBER else None
+    if _BASED.fullmatch(text):
+        return int(text, 0) if len(text) <= _LONGEST_NUMBER else None
     return float(text) if _FLOAT.fullmatch(text) else text
-
-
-def _based(text: str) -> Any:
-    try:
-        return int(text[2:], 16 if text[1] == "x" else 8)
-    except ValueError:
-        return text
 
 
 Follow = Callable[[Json], Json]
@@ -321,7 +315,7 @@ class SourceFiles:
         self.path = path
         self._read: dict[Path, Json] = {}
         self._folder = path.resolve().parent
-        self.native = self._document(path)
+        self.native = self.document_of(path)
         """The first document as it is written."""
         self.document = self.native
         """As OpenAPI 3: references lead into this one."""
@@ -357,10 +351,6 @@ class SourceFiles:
             return False
         return (file.parent / unquote(place)).resolve().is_relative_to(self._folder)
 
-    def document_of(self, file: Path) -> Json:
-        """Return the document of a file that `may_read` allows. Raises AuthoringError where it is none."""
-        return self._document(file)
-
     def read(self, uri: str) -> Json:
         """Return the document of a file URI. Raises AuthoringError where it is not to be read, or is none."""
         split = urlsplit(uri)
@@ -369,7 +359,7 @@ class SourceFiles:
             raise AuthoringError(
                 Place(self.path), f"{uri} is not read: only files in the description's folder or below are"
             )
-        return self._document(file)
+        return self.document_of(file)
 
     def dereferenced(self, value: Json, file: Path) -> tuple[Json, Path]:
         """Return a value, or what it refers to where it is a reference."""
@@ -380,14 +370,15 @@ class SourceFiles:
 
     def _at(self, file: Path, pointer: str) -> Json:
         try:
-            document = self._document(file)
+            document = self.document_of(file)
         except AuthoringError:
             if file == self.path:
                 raise
             return MISSING
         return resolve(document, pointer) if not pointer or pointer.startswith("/") else MISSING
 
-    def _document(self, file: Path) -> Json:
+    def document_of(self, file: Path) -> Json:
+        """Return the document of a file that `may_read` allows. Raises AuthoringError where it is none."""
         if file not in self._read:
             self._read[file] = self._parsed(file)
         return self._read[file]

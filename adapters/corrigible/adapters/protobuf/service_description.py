@@ -22,15 +22,15 @@ from corrigible.adapters.operation import MOST as MOST_PLACES
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import word_set, words
-from corrigible.rules.safety.nearness import LONGEST, is_plural, nearest
+from corrigible.rules.safety.nearness import LONGEST, is_plural, is_same, nearest
+from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.rules.schema_repair.levels import REQUIRED
 from corrigible.rules.schema_repair.route import UNSURE
 from corrigible.rules.schema_repair.schema_violation import MOST, DeclaredPlace, SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
 from .descriptors import Descriptors
-from .field_schema import Constraints, field_schema, gateway_paths
-from .message_checks import MessageChecker
+from .field_schema import Constraints, MessageChecker, field_schema, gateway_paths
 
 _OF_MANY: Final = "list"
 _READING: Final = word_set("get list describe read")
@@ -67,12 +67,6 @@ def near_names(name: str, service: str, names: Sequence[str]) -> list[str]:
     beside = (_is_alike(own, parts, words(service)) for parts in other_words.values())
     near += [other for other, is_alike in zip(other_words, beside, strict=True) if is_alike]
     return near or [other for other, parts in other_words.items() if _has_other_reading_verb(own, parts)]
-
-
-def may_write(name: str, meant: str) -> bool:
-    """Whether a method is what a name has behind a verb of reading: what is left may be a verb of writing."""
-    own = words(name)
-    return own[:1] != () and own[0] in _READING and words(meant) == own[1:]
 
 
 def _is_alike(own: Sequence[str], other: Sequence[str], service: Sequence[str]) -> bool:
@@ -197,9 +191,7 @@ class ProtobufDescription:
             return None
         place = "path" if method == "POST" else "method"
         schema: dict[str, Json] = {"enum": near[:_MOST_NAMED]}
-        is_of_unlike_service = dotted not in by_service and not _has_end_of(near[0].rpartition("/")[0], service)
-        is_of_unlike_service &= all(near[0].rpartition("/")[0] != service for service in services)
-        if len(near) == 1 and (may_write(name, near[0].rpartition("/")[2]) or is_of_unlike_service):
+        if len(near) == 1 and not _is_sure(called, near[0], by_service):
             schema[UNSURE] = True
         return SchemaViolation(f"/{place}", place, schema, called)
 
@@ -272,11 +264,41 @@ def _once(violations: Iterator[SchemaViolation]) -> Iterator[SchemaViolation]:
             yield violation
 
 
-def _has_end_of(service: str, other: str) -> bool:
-    """Whether the name of one of two services is the end of the other's, apart from their packages."""
+def _is_sure(called: str, meant: str, by_service: Mapping[str, Sequence[str]]) -> bool:
+    """Whether two methods are one but for its spelling: a word more, or another word, is another method."""
+    service, _, name = called.rpartition("/")
+    other_service, _, other = meant.rpartition("/")
+    dotted = "/" + service[1:].replace("/", ".")  # between package and service is a dot
+    if dotted != other_service and not _is_same_service(dotted, other_service):
+        return dotted in by_service and name == other and len(words(name)) > 1  # `Create` alone does not say of what
+    own, its = words(name), words(other)
+    if is_same(name, other) or sorted(own) == sorted(its) or _lacks_verb(own, its):
+        return True
+    if _has_service(own, its, words(dotted.rpartition(".")[2])) or _has_other_reading_verb(own, its):
+        return True
+    if len(own) > 1 and _has_same_words(own, its):
+        is_of_one = len(own[-1]) < len(its[-1])
+        of_several = [one for one in by_service[other_service] if words(one)[1 - len(own) :] == own[1:]]
+        return own[0] in _READING and (is_of_one or not of_several)
+    return _is_misspelt(own, its)
+
+
+def _is_misspelt(own: Sequence[str], meant: Sequence[str]) -> bool:
+    """Whether a name is another one, word for word, but for slips that make no other word."""
+    return len(own) == len(meant) and all(
+        one == two or (nearest(one, [two]) == [two] and not may_be_other_word(one, two))
+        for one, two in zip(own, meant, strict=True)
+    )
+
+
+def _is_same_service(service: str, other: str) -> bool:
+    """Whether two services have one name, whatever their packages, and the words for a service in it."""
     names = [one.rpartition(".")[2].lstrip("/") for one in (service, other)]
-    shorter, longer = sorted((words(one) for one in names), key=len)
-    return bool(shorter) and longer[-len(shorter) :] == shorter
+    own, its = ([word for word in words(one) if word not in _OF_SERVICES] for one in names)
+    return is_same(*names) or _is_misspelt(own, its) or _is_misspelt(*map(words, names))
+
+
+_OF_SERVICES: Final = word_set("service services svc server api apis grpc")
 
 
 def _near_services(service: str, services: Sequence[str]) -> list[str]:

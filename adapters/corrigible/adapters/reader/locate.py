@@ -328,34 +328,12 @@ def _is_of_the_whole(error: Violation, body: Json) -> bool:
 
 def _placed(error: Violation, best: Ranked) -> Violation:
     constraint, told = error.constraint, error.pointer
-    is_sent = constraint == "required" and not best.place.is_absent and best.place.value not in _BLANK
-    sent = best.place.pointer
-    missed = (one.pointer for one in error.likely if one.is_absent and _is_twin(one.pointer, sent))
-    if is_sent and (twin := next(missed, "")):
-        return error._replace(pointer=twin)  # `type` was sent, and `@type` is missed
     is_spelled_otherwise = told != best.place.pointer and is_same(told, best.place.pointer)
     if constraint == "required" and is_spelled_otherwise and not best.place.is_absent:
         return error  # what was sent is not read: the server misses the name that it tells
     if best.place.is_absent and constraint in _OF_VALUES:
         constraint = "required"
-    if isinstance(best.place.value, Mapping) and (lacking := _lacking_in(best.place, error.message)):
-        return error._replace(pointer=best.place.pointer + to_pointer((lacking,)), constraint="required")
     return error._replace(pointer=best.place.pointer, constraint=constraint)
-
-
-def _is_twin(missed: str, sent: str) -> bool:
-    """Whether a name that is missed is the one that was sent, in other signs than those of its case alone."""
-    return is_same(missed, sent) and missed.lower() != sent.lower()
-
-
-def _lacking_in(place: Place, message: str) -> str:
-    """Return the member that an object lacks, where a sentence says by a mark or a path that it is missing."""
-    tokens = tokens_of(message)
-    for *around, name in paths_said(read(message), Kind.MISSING):
-        is_own = is_same(name, place.name) or any(is_same(name, str(one)) for one in place.value)
-        if not is_own and (around or tokens.marks(name)):
-            return name
-    return ""
 
 
 def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:

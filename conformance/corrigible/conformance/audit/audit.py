@@ -19,8 +19,7 @@ from pathlib import Path
 from corrigible.schema.exchange import Json
 
 from .subject import AuditSubject, capture_file, packs, rendered, task_file
-from .text import Text, View, same, views
-from .value import Fix, Strength, as_number, plain, strength
+from .text import Fix, Strength, Text, View, as_number, plain, same, strength, views
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,10 @@ from corrigible.conformance.model.outcome import UsageError, usable
 from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.transport.process import completed
 from corrigible.schema.carrier import find
+from corrigible.schema.document import Leaf, leaves, pointer_parts
 from corrigible.schema.exchange import Json
 
-from .text import Text
-from .value import Fix, KnownValues, Scalar, as_number, distinct, plain, scalars
+from .text import Fix, KnownValues, Scalar, Text, as_number, distinct, plain, scalars
 
 _ENDS = frozenset({"ESCALATE", "NO_RECOVERY_AVAILABLE"})
 """Actions whose parameters describe the problem and not the next request."""
@@ -141,7 +141,7 @@ def _edited(
     if edit.get("op") == "test":
         return
     pointer = str(edit.get("path", ""))
-    last = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    last = (pointer_parts(pointer) or ("",))[-1]
     if renames and last != "-" and not last.isdecimal() and last not in known_values:
         yield Fix(last, source, origin)
     value = edit.get("value")
@@ -170,19 +170,13 @@ def new(fixes: Iterator[Fix], known_values: KnownValues, *, keep_held: bool = Tr
     return distinct(fix for fix in fixes if keep_held or fix.value not in known_values)
 
 
-def leaves(document: Json, pointer: str = "") -> Iterator[tuple[str, Scalar]]:
-    """Yield every text and number of a document with its JSON Pointer."""
-    match document:
-        case Mapping():
-            for name, inner in document.items():
-                yield from leaves(inner, f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}")
-        case list():
-            for index, inner in enumerate(document):
-                yield from leaves(inner, f"{pointer}/{index}")
-        case bool() | None:
-            return
-        case str() | int() | float():
-            yield pointer, document
+def _leaves(document: Json) -> Iterator[Leaf]:
+    """Yield every text and number of a document."""
+    return (
+        leaf
+        for leaf in leaves(document)
+        if isinstance(leaf.value, str | int | float) and not isinstance(leaf.value, bool)
+    )
 
 
 def answer_texts(
@@ -196,12 +190,12 @@ def answer_texts(
     known_values: KnownValues,
 ) -> Iterator[Text]:
     """Yield the texts of one response. Ours are `validation_errors` and what the native response lacks."""
-    native_values = set(leaves(native))
+    native_values = set(_leaves(native))
     body = parsed(str(response.get("body") or ""))
     if body is None:
         yield Text(str(response.get("body") or ""), channel, owner, place, rule, known_values)
     native_texts = {str(value) for _, value in native_values}
-    for pointer, value in leaves(body):
+    for pointer, value in _leaves(body):
         if pointer.startswith("/recovery_feedback"):
             continue
         is_ours = pointer.startswith("/validation_errors/") or (pointer, value) not in native_values
@@ -474,7 +468,7 @@ def _texts_of_task(
         for member in visible:
             if source is whole and (member in NAMES or member == "description"):
                 continue  # of the file, for its readers
-            for pointer, value in leaves(source.get(member)):
+            for pointer, value in _leaves(source.get(member)):
                 yield Text(str(value), _channel(member), "ours", f"{place} /{member}{pointer}", "", known_values)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from corrigible.conformance.checks import consumer, pack
-from corrigible.conformance.checks.bindings import kubernetes, webhook
+from corrigible.conformance.checks.bindings import kubernetes
 from corrigible.conformance.checks.http import core, generated, second_judge, trust
 from corrigible.conformance.checks.transparency import annotated, exposure
 from corrigible.conformance.suite.subject import Check
@@ -31,7 +31,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *grpc.CHECKS,
     *kubernetes.CHECKS,
     *kubernetes.RELAYED,
-    *webhook.CHECKS,
+    *kubernetes.WEBHOOK_CHECKS,
     *recipe.CHECKS,
     *problem.CHECKS,
     *graphql.CHECKS,

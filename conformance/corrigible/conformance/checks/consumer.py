@@ -16,8 +16,7 @@ from corrigible.conformance.model.outcome import CouldNotTell, UsageError
 from corrigible.conformance.model.vector import Consumer, Group, consumer, difference
 from corrigible.conformance.model.yaml_file import SUITE
 from corrigible.conformance.suite.subject import Check, Subject
-from corrigible.conformance.transport.process import words
-from corrigible.conformance.transport.stdio_program import TIMEOUT, NoAnswer, StdioProgram
+from corrigible.conformance.transport.process import TIMEOUT, NoAnswer, StdioProgram, words
 from corrigible.conformance.validators.finding import ABSENT, Finding
 from corrigible.schema.exchange import Json
 

@@ -17,7 +17,6 @@ from typing import Any, Final
 import re2
 import yaml
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
 
 from corrigible.conformance.audit.audit import Audit, Hit, audit, gather
 from corrigible.conformance.audit.subject import command, rendered
@@ -25,6 +24,7 @@ from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable, Us
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.process import completed
 from corrigible.conformance.validators.finding import ABSENT, Finding
+from corrigible.schema.document import to_pointer
 from corrigible.schema.exchange import Json
 
 ORIGINS: Final = ("recorded", "documented", "synthetic")
@@ -157,7 +157,7 @@ def loads(subject: Subject) -> Iterator[Finding]:
                 sentence = (
                     f"{path.name} is not as the published schema says at {error.json_path}: {error.message[:200]}"
                 )
-                place = f"{path.name}#{_pointer(error)}"
+                place = f"{path.name}#{to_pointer(error.absolute_path)}"
                 again = f"corrigible pack schema {kind}"
                 actual = error.instance if len(str(error.instance)) < 200 else str(error.instance)[:200]
                 yield Finding("SRF-PCK-01", sentence, error.validator_value, actual, line=again, place=place)
@@ -167,10 +167,6 @@ def _finding(requirement: str, sentence: str, complaint: str, again: str) -> Fin
     """Return a finding of which `corrigible pack` says FILE:LINE: what is wrong."""
     place, _, problem = complaint.partition(": ")
     return Finding(requirement, sentence, "no complaint", problem or complaint, line=again, place=place)
-
-
-def _pointer(error: ValidationError) -> str:
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in error.absolute_path)
 
 
 def shown_both_ways(subject: Subject) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ from corrigible.conformance.suite.requirement import book
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse, request_document
 from corrigible.conformance.validators.openapi import Description
+from corrigible.schema.document import pointer_parts
 from corrigible.schema.exchange import Json
 
 from .run_target import headers_of
@@ -270,7 +271,7 @@ def _bad_writes(description: Description, base: str) -> Iterator[Attempt]:
         places = [each.pointer for each in description.breaches_of(request) or () if each.keyword == "required"]
         schemas = {place: description.schema_at(request, place) or {} for place in places if place.count("/") == 2}
         needed = [place for place, schema in schemas.items() if not {"default", "readOnly"} & set(schema)]
-        missing = tuple(place.rpartition("/")[2].replace("~1", "/").replace("~0", "~") for place in needed)
+        missing = tuple((pointer_parts(place) or ("",))[-1] for place in needed)
         if missing and places[0].startswith("/body/"):
             name = f"{method} {template} without {', '.join(missing)}"
             yield Attempt(name, f"{method} {template}", sent, missing=missing)

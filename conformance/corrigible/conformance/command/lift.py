@@ -19,14 +19,13 @@ from corrigible.conformance.command import Subparsers, lift, lift_hotpot, lift_r
 from corrigible.conformance.command.lift_options import add_agents, add_shared, local_plan, plans, resolve
 from corrigible.conformance.command.lift_results import claims_of
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.lift.ending import ENDINGS, read_endings
 from corrigible.conformance.lift.environment import environments
 from corrigible.conformance.lift.log import opened
 from corrigible.conformance.lift.plan import Plan, made, read_plan
 from corrigible.conformance.lift.resolved_plan import resolve_plan, task_files
 from corrigible.conformance.lift.run import RunProgress, progress, run
 from corrigible.conformance.lift.serve import EpisodeService, ExternalAgent, Server
-from corrigible.conformance.lift.task import TASKS, Task, TaskError
+from corrigible.conformance.lift.task import ENDINGS, TASKS, Task, TaskError, read_endings
 from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
 from corrigible.schema.exchange import Json
 from corrigible.schema.extra import install_line

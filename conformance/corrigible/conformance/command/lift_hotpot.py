@@ -11,9 +11,7 @@ from typing import Final, get_args
 
 from corrigible.conformance.command import Subparsers, lift_options, several
 from corrigible.conformance.lift.hotpot.game import OWN, DataFile, Question, read
-from corrigible.conformance.lift.hotpot.log import Sample, Strategy
-from corrigible.conformance.lift.hotpot.player import SCRIPTS, Player, ScriptedPlayer
-from corrigible.conformance.lift.hotpot.run import Rules
+from corrigible.conformance.lift.hotpot.trial import SCRIPTS, Player, Rules, Sample, ScriptedPlayer, Strategy
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
 
@@ -62,9 +60,9 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play, print the report, and return the exit status."""
-    from corrigible.conformance.lift.hotpot import log
+    from corrigible.conformance.lift.hotpot import trial
     from corrigible.conformance.lift.hotpot.report import render
-    from corrigible.conformance.lift.hotpot.run import run as play_all
+    from corrigible.conformance.lift.hotpot.trial import run as play_all
 
     rules, strategies = _rules(args), _strategies(args)
     data = read(args.data or OWN)
@@ -81,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
             on_sample=_error_line,
         )
     text = render(done.manifest, done.samples)
-    with usable(args.out / log.REPORT):
-        (args.out / log.REPORT).write_text(text, encoding="utf-8")
+    with usable(args.out / trial.REPORT):
+        (args.out / trial.REPORT).write_text(text, encoding="utf-8")
     print(text, end="")
     whole = len(questions) * len(players) * len(strategies)
     missing = whole - sum(one.outcome != "error" for one in done.samples)
@@ -139,7 +137,7 @@ def _players(args: argparse.Namespace) -> Iterator[list[Player]]:
 
 def _models(args: argparse.Namespace, stack: ExitStack) -> Iterator[Player]:
     from corrigible.conformance.lift.agents.model import build
-    from corrigible.conformance.lift.hotpot.model_player import ModelPlayer
+    from corrigible.conformance.lift.hotpot.trial import ModelPlayer
 
     plain = argparse.Namespace(**{**vars(args), "strategy": []})  # here a strategy is no part of the agent
     plans = lift_options.plans(plain)

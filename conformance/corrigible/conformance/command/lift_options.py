@@ -26,7 +26,7 @@ from corrigible.conformance.lift.plan import Plan, Start, digest_of
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan, resolve_plan
 from corrigible.conformance.lift.task import TASKS, TaskError
 from corrigible.conformance.model.outcome import UsageError, usable
-from corrigible.model.provider import PROVIDERS
+from corrigible.model.provider_client import PROVIDERS
 from corrigible.schema.exchange import Json
 
 ENGINES: Final = ("envoy", "mitmproxy")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from corrigible.conformance.command import Subparsers, subcommand
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.lift.hotpot import log
+from corrigible.conformance.lift.hotpot import trial
 from corrigible.conformance.lift.log import Episode, compare, read
 from corrigible.conformance.lift.plan import read_plan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
@@ -288,7 +288,7 @@ def _committed(folder: Path, plan: Path | None) -> list[str]:
 
 def _computed(folder: Path) -> tuple[str, str]:
     """Return the report of a folder's log, computed now, and what it is of."""
-    hotpot = log.read(folder) if folder.is_dir() else None
+    hotpot = trial.read(folder) if folder.is_dir() else None
     if hotpot is not None:
         from corrigible.conformance.lift.hotpot.report import render as hotpot_report
 
@@ -335,9 +335,8 @@ def add_paper(subparsers: Subparsers) -> None:
         "paper",
         run_paper,
         "recompute two papers' figures from their counts",
-        'From the counts that "Structure Beats Verbosity for AI Agent Recovery" prints, recompute its'
-        " tables 2 and 4 and its Acme intervals; then show what remains if repeats of a task do not count as"
-        " independent. Last, the figures of the paper on structure snowballing, from its counts.",
+        "From the counts that two papers print, recompute their tables and figures, as `reproduce papers` does; and"
+        " show what remains of the first if repeats of a task do not count as independent.",
     )
 
 

@@ -15,11 +15,10 @@ from typing import Final
 from corrigible.conformance.lift import score
 from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Ending, Response, Send, Stop, is_read
 from corrigible.conformance.lift.arms import Arm, Feedback, apply_arm
-from corrigible.conformance.lift.ending import Asked
 from corrigible.conformance.lift.environment import Environment, Normalizer, RunningEnvironment, Unreachable
 from corrigible.conformance.lift.log import UNOBTAINABLE, Episode, Reflection, Spent, Turn
 from corrigible.conformance.lift.plan import Start
-from corrigible.conformance.lift.task import Kept, Read, Setup, Task, TaskFile, fill
+from corrigible.conformance.lift.task import Asked, Kept, Read, Setup, Task, TaskFile, fill
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json, Request

@@ -16,14 +16,11 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final, Literal
 
-import numpy as np
-
 from corrigible.conformance.lift.log import Episode, Manifest, differing
 from corrigible.conformance.lift.plan import Plan
 from corrigible.conformance.lift.stats.comparison import mcnemar_test
 from corrigible.conformance.lift.stats.estimate import (
     Counts,
-    Estimate,
     Observation,
     Paired,
     by_task,
@@ -31,7 +28,6 @@ from corrigible.conformance.lift.stats.estimate import (
     clustering,
     counts,
     fisher,
-    holm,
     newcombe,
     wilson,
 )
@@ -124,29 +120,10 @@ def recipe_observations() -> list[Observation]:
     ]
 
 
-def attempt_tokens(model: str, arm: str) -> float:
-    """Return the mean tokens of an attempt: what table 3 says of a success, times the successes of table 2."""
-    cell = RECIPE[model][arm]
-    return float(_MODELS[model]["tokens"][arm] * cell.successes / cell.trials)
-
-
 def efficiency(model: str) -> float:
     """Return tokens per success of verbose over those of reflective, by table 3."""
     tokens = _MODELS[model]["tokens"]
     return float(tokens["verbose"] / tokens["reflective"])
-
-
-def efficiency_by_counts(model: str, *, seed: int = 0, resamples: int = 10_000) -> tuple[float, float, float]:
-    """Return the efficiency factor and a bootstrap interval in which every attempt costs the mean of its cell.
-
-    The paper prints no tokens of attempts. So the spread of tokens is left out, and that of successes alone is in it.
-    """
-    rng = np.random.default_rng(seed)
-    cells = [RECIPE[model][arm] for arm in ("verbose", "reflective")]
-    drawn = [np.maximum(rng.binomial(c.trials, c.successes / c.trials, resamples), 1) / c.trials for c in cells]
-    verbose, reflective = (attempt_tokens(model, arm) for arm in ("verbose", "reflective"))
-    low, high = np.percentile((verbose / drawn[0]) / (reflective / drawn[1]), [2.5, 97.5])
-    return efficiency(model), float(low), float(high)
 
 
 _PAIRS: Final = (("reflective", "traditional"), ("reflective", "verbose"), ("verbose", "traditional"))
@@ -167,10 +144,7 @@ def recipe_tables() -> list[Table]:
         Table(
             "Table 3: tokens per success, verbose over reflective",
             list(_tokens()),
-            (
-                "the interval is a bootstrap over the tokens of attempts, which are not printed; `lift paper` shows"
-                " what the counts alone come to",
-            ),
+            ("the interval is a bootstrap over the tokens of attempts, which are not printed",),
         ),
         Table("Table 4: odds ratios, and Fisher's exact p", list(_tests())),
         Table("Acme billing (5.5.3): success in percent, Wilson's 95 % interval, Fisher's exact p", list(_acme())),
@@ -327,62 +301,8 @@ STRUCTURE_SNOWBALLING: Final = (
 
 def paper_lines() -> Iterator[str]:
     """Yield the figures of both papers from their counts, and what clustering by task does to them."""
-    yield f"From the counts of {STRUCTURE_BEATS_VERBOSITY}:"
-    for part in (_table_1, _table_2, _table_3, _table_4, _acme_table, _clustered):
-        yield from ("", *part())
-    yield from ("", f"From the counts of {STRUCTURE_SNOWBALLING}:", "", *_snowballing())
-
-
-def _table_1() -> Iterator[str]:
-    yield "Table 1: what of the saving is the framework's"
-    for model, printed in FACTORS.items():
-        factor = efficiency(model)
-        yield f"  {model:<20} tokens per success, verbose over reflective: {factor:.1f} (printed: {printed:.1f})"
-    yield f"  GPT-4 to gpt-4o-mini: about {MODEL_SWAP}, as printed; the prices are not, so no more can be said"
-
-
-def _table_3() -> Iterator[str]:
-    yield "Table 3: tokens per success as printed, and what they come to for an attempt with the successes of table 2"
-    yield f"  {'model':<20}" + "".join(f"{arm:>24}" for arm in ARMS)
-    for model, printed in _MODELS.items():
-        shown = (f"{printed['tokens'][arm]:,} ({attempt_tokens(model, arm):,.0f})" for arm in ARMS)
-        yield f"  {model:<20}" + "".join(f"{one:>24}" for one in shown)
-    yield "  Verbose over reflective: the paper's bootstrap over attempts, and ours (seed 0) from the counts alone"
-    for model, (value, low, high) in EFFICIENCY.items():
-        own, own_low, own_high = efficiency_by_counts(model)
-        yield (
-            f"  {model:<20} printed {value:.2f} ({low:.2f} to {high:.2f}); recomputed {own:.2f}"
-            f" ({own_low:.2f} to {own_high:.2f})"
-        )
-    yield "  (the tokens of single attempts are not printed: ours leaves their spread out, so it is the narrower one)"
-
-
-def _table_2() -> Iterator[str]:
-    yield "Table 2: success of 30, with Wilson intervals"
-    yield f"  {'model':<20}" + "".join(f"{arm:>27}" for arm in ARMS)
-    for model, cells in RECIPE.items():
-        yield f"  {model:<20}" + "".join(f"{_share(wilson(cells[arm])):>27}" for arm in ARMS)
-
-
-def _table_4() -> Iterator[str]:
-    cells = {
-        (model, pair): fisher(cells[pair[0]], cells[pair[1]]) for model, cells in RECIPE.items() for pair in _PAIRS
-    }
-    adjusted = holm({f"{model} {pair}": p for (model, pair), (_, p) in cells.items()})
-    yield "Table 4: odds ratios and Fisher's exact p, every episode taken for independent; Holm over the nine"
-    for (model, pair), (odds, p) in cells.items():
-        ratio = f"{odds:.1f}" if odds is not None else "unbounded"
-        holms = adjusted[f"{model} {pair}"]
-        yield f"  {model:<20}{pair[0]:>11} - {pair[1]:<12} OR {ratio:>7}   p {p:<9.3g} Holm {holms:.3g}"
-
-
-def _acme_table() -> Iterator[str]:
-    yield "Acme billing (5.5.3), 90 episodes an arm"
-    for arm, cell in ACME.items():
-        yield f"  {arm:<12} {cell.successes} of {cell.trials}: {_share(wilson(cell))}"
-    for first, second in _PAIRS:
-        yield f"  {first} - {second}: p {fisher(ACME[first], ACME[second])[1]:.3g}"
-    yield "  (its counts by task are not printed, so nothing can be said of clustering there)"
+    yield from (f"From the counts of {STRUCTURE_BEATS_VERBOSITY}:", "", *rendered(recipe_tables()), "", *_clustered())
+    yield from ("", f"From the counts of {STRUCTURE_SNOWBALLING}:", "", *rendered(snowballing_tables()))
 
 
 def _clustered() -> Iterator[str]:
@@ -409,35 +329,6 @@ def _clustered() -> Iterator[str]:
             f"{_signed(interval.high)}, {method}sign-flip p {difference.p:.3g};"
             f" episodes taken for independent: p {naive:.2g}"
         )
-
-
-def _snowballing() -> Iterator[str]:
-    table = TABLE
-    difference, test = newcombe(table), mcnemar_test(table)
-    free, constrained = table.both + table.second_only, table.both + table.first_only
-    diagnosed = sum(FIRST_DIAGNOSES.values())
-    pool_a, pool_b = POOLS
-    yield f"Structure snowballing (HotpotQA, Qwen3-8B, {table.n} questions): reflection in free text, then constrained"
-    yield (
-        f"  success {free / table.n:.0%} and {constrained / table.n:.0%};"
-        f" difference {_signed(difference.value)} ({_signed(difference.low)} to {_signed(difference.high)})"
-    )
-    yield (
-        f"  TT {table.both}, TF {table.second_only}, FT {table.first_only}, FF {table.neither}; McNemar p"
-        f" {test.corrected:.3f} with continuity correction (printed: {P}), {test.exact:.3f} exact"
-    )
-    yield f"  first diagnoses: {FIRST_DIAGNOSES['FORMATTING_MISMATCH']} of {diagnosed} FORMATTING_MISMATCH"
-    yield f"  death loops: {DEATH_LOOPS} of {table.n - constrained} failures"
-    yield f"  thinking tokens: TF {TOKENS['TF'] / TOKENS['TT']:.2f} times TT (printed: about 40 % more)"
-    yield (
-        f"  (pools A and B hold {pool_a} and {pool_b} questions, but the table has {free} that the baseline"
-        " solved: the paper does not say why)"
-    )
-
-
-def _share(estimate: Estimate) -> str:
-    assert estimate.value is not None and estimate.low is not None and estimate.high is not None
-    return f"{estimate.value:.1%} ({estimate.low:.1%} to {estimate.high:.1%})"
 
 
 def _signed(value: float | None) -> str:

@@ -19,13 +19,12 @@ from typing import Final
 
 from corrigible.conformance.lift.agents.protocol import Agent
 from corrigible.conformance.lift.agents.registry import agents as registered_agents
-from corrigible.conformance.lift.ending import ENDINGS, Asked, read_endings
-from corrigible.conformance.lift.ending import known as asked_for
 from corrigible.conformance.lift.environment import Environment, description_of, environments
 from corrigible.conformance.lift.episode import Job
 from corrigible.conformance.lift.log import Manifest
 from corrigible.conformance.lift.plan import Plan, digest_of
-from corrigible.conformance.lift.task import TASKS, Task, TaskFile, read_tasks
+from corrigible.conformance.lift.task import ENDINGS, TASKS, Asked, Task, TaskFile, read_endings, read_tasks
+from corrigible.conformance.lift.task import known as asked_for
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
 from corrigible.schema.exchange import Json
 

@@ -16,6 +16,8 @@ from corrigible.conformance.lift.agents.protocol import Ending, Response, is_rea
 from corrigible.conformance.lift.log import ADVISED, UNOBTAINABLE, Reflection
 from corrigible.conformance.lift.task import Kept, Read, Task, unlike
 from corrigible.schema.carrier import find
+from corrigible.schema.document import MISSING, is_index, pointer_parts
+from corrigible.schema.document import value_at as document_value
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, parse
@@ -145,15 +147,11 @@ def unmet(read: Read, response: Response) -> str:
 def value_at(document: Json, pointer: str) -> Json:
     """Return the value at a JSON pointer, or ABSENT."""
     node = document
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, Mapping) and name in node:
-            node = node[name]
-        elif isinstance(node, list) and name.lstrip("-").isdecimal() and -len(node) <= int(name) < len(node):
-            node = node[int(name)]
-        else:
-            return ABSENT
-    return node
+    for part in pointer_parts(pointer) or ():
+        if isinstance(node, list) and part.startswith("-") and is_index(part[1:]):  # counted from the end
+            part = str(len(node) - int(part[1:]))
+        node = document_value(node, (part,))
+    return ABSENT if node is MISSING else node
 
 
 def _twice(played: Sequence[PlayedCall], read_methods: Collection[str]) -> Iterator[str]:

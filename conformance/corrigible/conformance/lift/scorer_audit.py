@@ -13,15 +13,14 @@ from typing import Final, Literal
 
 from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Kind, Move, Response, Send, Stop, is_read
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.lift.ending import Ending as Described
-from corrigible.conformance.lift.ending import Endings
 from corrigible.conformance.lift.environment import Environment
 from corrigible.conformance.lift.episode import EpisodeState, Job, play
 from corrigible.conformance.lift.log import UNOBTAINABLE, Episode
 from corrigible.conformance.lift.plan import digest_of
 from corrigible.conformance.lift.run import EnvironmentPool
 from corrigible.conformance.lift.score import value_at
-from corrigible.conformance.lift.task import Task, TaskFile
+from corrigible.conformance.lift.task import Ending as Described
+from corrigible.conformance.lift.task import Endings, Task, TaskFile
 from corrigible.schema.exchange import Json
 
 Expected = Literal["right", "wrong", "tried"]

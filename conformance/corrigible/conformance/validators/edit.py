@@ -11,6 +11,7 @@ from typing import Any, Final
 import jsonpatch
 
 from corrigible.conformance.validators import finding
+from corrigible.schema.document import MISSING, to_pointer
 from corrigible.schema.exchange import Json, Request
 
 _TROUBLE = (
@@ -38,7 +39,7 @@ def patched(operations: Sequence[Mapping[str, Json]], before: Json, *, form: boo
         if op.get("op") == "test":
             value = finding.at(after, op.get("path"))
             loose = str(op.get("path")).startswith("/query") or (form and str(op.get("path")).startswith("/body"))
-            if value is finding.MISSING or not _same(value, op.get("value"), loose=loose):
+            if value is MISSING or not _same(value, op.get("value"), loose=loose):
                 raise Unapplied(f"patch/{number}: the test of {op.get('path')} does not hold")
             continue
         try:
@@ -287,7 +288,7 @@ def _elements(current: Any, op: Mapping[str, Json]) -> Iterator[str]:
             last = depth == len(split) - 1
             if isinstance(value, list) and not (last and inserts):
                 element = f"{pointer}/{part}"
-            pointer += "/" + part.replace("~", "~0").replace("/", "~1")
+            pointer += to_pointer((part,))
             value = finding.at(current, pointer)
         if element:
             yield element
@@ -349,11 +350,11 @@ def _parameters_agree(annotated: finding.AnnotatedError) -> Iterator[finding.Fin
         for place, value in _leaves(parameters, f"/{member}"):
             patched_value = finding.at(stage.after, place)
             if (
-                (patched_value is not finding.MISSING)
+                (patched_value is not MISSING)
                 if value is None
-                else (patched_value is finding.MISSING or not same(patched_value, value))
+                else (patched_value is MISSING or not same(patched_value, value))
             ):
-                actual: Json = None if isinstance(patched_value, finding.Missing) else patched_value
+                actual = None if patched_value is MISSING else patched_value
                 sentence = (
                     f"The parameters of suggestion {stage.index} say something else at {place} than its patch does."
                 )
@@ -362,7 +363,7 @@ def _parameters_agree(annotated: finding.AnnotatedError) -> Iterator[finding.Fin
 
 def _leaves(parameters: Mapping[str, Json], under: str) -> Iterator[tuple[str, Json]]:
     for name, value in parameters.items():
-        place = f"{under}/{str(name).replace('~', '~0').replace('/', '~1')}"
+        place = under + to_pointer((name,))
         if isinstance(value, Mapping) and value:
             yield from _leaves(value, place)
         else:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.conformance.validators.openapi import Description
+from corrigible.schema.document import MISSING, pointer_parts, to_pointer, value_at
 from corrigible.schema.exchange import Json, Request
 
 
@@ -52,7 +53,7 @@ def _first_difference(expected: Json | Absent, actual: Json | Absent) -> str:
                 left, right = expected.get(name, ABSENT), actual.get(name, ABSENT)
                 if left != right:
                     inside = _first_difference(left, right)
-                    step = "/" + str(name).replace("~", "~0").replace("/", "~1")
+                    step = to_pointer((name,))
                     return f"{step}, {inside}" if inside.startswith("byte ") else step + inside
         case list(), list():
             for index, (left, right) in enumerate(zip_longest(expected, actual, fillvalue=ABSENT)):
@@ -168,34 +169,10 @@ def texts(value: Json, place: str = "") -> Iterator[tuple[str, str]]:
 
 def parts(pointer: Any) -> tuple[str, ...] | None:
     """Split a pointer of RFC 6901; None for what is none."""
-    if not isinstance(pointer, str):
-        return None
-    if pointer == "":
-        return ()
-    if not pointer.startswith("/"):
-        return None
-    split = pointer[1:].split("/")
-    if any("~" in part.replace("~0", "").replace("~1", "") for part in split):
-        return None
-    return tuple(part.replace("~1", "/").replace("~0", "~") for part in split)
+    return pointer_parts(pointer) if isinstance(pointer, str) else None
 
 
-class Missing:
-    """Stands for a place that is not there."""
-
-
-MISSING: Final = Missing()
-
-
-def at(document: Json, pointer: Any) -> Json | Missing:
-    """Return what stands at a place of a document."""
+def at(document: Json, pointer: Any) -> Json:
+    """Return what stands at a place of a document, MISSING where nothing does."""
     split = parts(pointer)
-    value: Json = document
-    for part in split if split is not None else [None]:
-        if isinstance(value, Mapping) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and isinstance(part, str) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return MISSING
-    return value
+    return value_at(document, split) if split is not None else MISSING

@@ -16,6 +16,7 @@ from rapidfuzz.distance import OSA
 from corrigible.conformance.validators import finding
 from corrigible.conformance.validators.edit import Stage, document, invalid, leads_to, same, stages
 from corrigible.conformance.validators.trust import is_safe
+from corrigible.schema.document import MISSING, Leaf, leaves
 from corrigible.schema.exchange import Json
 
 MEMBERS: Final = ("query", "body")
@@ -45,11 +46,11 @@ def lost_values(
     """
     changed = [
         (place, value)
-        for place, value in leaves(before)
+        for place, value in request_leaves(before)
         # Where nothing is cleared, null is no value (SPEC 1.10).
         if not _equal(before, after, place) and (value is not None or before.get("method") == "PATCH")
     ]
-    fresh = {place: value for place, value in leaves(after) if not _equal(before, after, place)}
+    fresh = {place: value for place, value in request_leaves(after) if not _equal(before, after, place)}
     fresh |= _elsewhere(before, after, steps)
     unclaimed: dict[str, list[str]] = {}
     for place, value in fresh.items():
@@ -62,7 +63,7 @@ def lost_values(
         if place in open_places:
             is_lost = _is_another(value, fresh[place], place.rpartition("/")[2], numbers=not looked_up)
         elif isinstance(value, Mapping | list):
-            is_lost = finding.at(after, place) is finding.MISSING  # what was empty may be filled
+            is_lost = finding.at(after, place) is MISSING  # what was empty may be filled
         else:
             is_lost = not (_repeated(before, after, place) or _is_first(before, place))
         if is_lost and not _contained(text(value), unclaimed, whole):
@@ -83,7 +84,7 @@ def _elsewhere(before: Mapping[str, Any], after: Mapping[str, Any], steps: Itera
             if part not in had:
                 out[f"/path/{number}/{index}"] = unquote(part)
         if number:
-            out |= {f"/steps/{number}{place}": value for place, value in leaves(request)}
+            out |= {f"/steps/{number}{place}": value for place, value in request_leaves(request)}
     return out
 
 
@@ -132,25 +133,12 @@ def _digits(number: str) -> str:
     return number.replace(".", "").strip("0")
 
 
-def leaves(document: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
+def request_leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
     """Yield every scalar and every empty object or array of the query and the body, with its pointer."""
     for member in MEMBERS:
         value = document.get(member)
         if value not in (None, {}):
-            yield from _leaves(value, f"/{member}")
-
-
-def _leaves(value: Json, pointer: str) -> Iterator[tuple[str, Json]]:
-    waiting: list[tuple[Json, str]] = [(value, pointer)]
-    while waiting:
-        node, place = waiting.pop()
-        if isinstance(node, Mapping) and node:
-            inner = [(v, f"{place}/{str(k).replace('~', '~0').replace('/', '~1')}") for k, v in node.items()]
-            waiting += reversed(inner)
-        elif isinstance(node, list) and node:
-            waiting += reversed([(v, f"{place}/{index}") for index, v in enumerate(node)])
-        else:
-            yield place, node
+            yield from leaves(value, f"/{member}")
 
 
 def text(value: Json) -> str:
@@ -256,7 +244,7 @@ def _other(op: Mapping[str, Json], stage: Stage, limits: Mapping[str, str]) -> s
     place, verb = str(op["path"]), op["op"]
     old, new = finding.at(stage.before, place), op.get("value")
     for limited, keyword in limits.items():
-        if verb in ("replace", "remove", "add") and leads_to(limited, place) and old is not finding.MISSING:
+        if verb in ("replace", "remove", "add") and leads_to(limited, place) and old is not MISSING:
             return f"changes {place} because of {keyword}"
     value = place.startswith(("/body/", "/query/"))
     if value and verb == "replace" and isinstance(old, str) and isinstance(new, str) and _is_cut(old, new):
@@ -298,7 +286,7 @@ def _tries(query: Json) -> bool:
 
 def _accounted(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """Every value that was sent survives, or the suggestion names it and says that the intent changes."""
-    sent = dict(leaves(document(annotated.request)))
+    sent = dict(request_leaves(document(annotated.request)))
     for stage in stages(annotated):
         if stage.after is None:
             continue
@@ -315,7 +303,7 @@ def _accounted(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
             if pointer in sent
         ]
         missing = [pointer for pointer in lost_pointers if not any(leads_to(str(p), pointer) for p in pointers)]
-        overwritten = [pointer for pointer in missing if finding.at(stage.after, pointer) is not finding.MISSING]
+        overwritten = [pointer for pointer in missing if finding.at(stage.after, pointer) is not MISSING]
         if overwritten and not flagged:
             sentence = (
                 f"Suggestion {stage.index} puts something else at {', '.join(overwritten[:3])}, and does not say so."
@@ -330,7 +318,7 @@ def _accounted(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
             sentence = f"Suggestion {stage.index} names what it loses, and does not say that this changes the intent."
             yield annotated.finding("SRF-OPS-13", sentence, {"changes_intent": True}, safety, stage.index, "safety")
         for pointer in pointers:
-            if finding.parts(pointer) is None or finding.at(document(annotated.request), pointer) is finding.MISSING:
+            if finding.parts(pointer) is None or finding.at(document(annotated.request), pointer) is MISSING:
                 sentence = f"Suggestion {stage.index} says that it loses what the request does not hold."
                 yield annotated.finding(
                     "SRF-OPS-13", sentence, "a pointer into the refused request", pointer, stage.index, "safety"

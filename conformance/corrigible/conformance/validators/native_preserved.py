@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from corrigible.conformance.transport.http1 import HttpRequest
+from corrigible.schema.document import to_pointer
 from corrigible.schema.exchange import Json
 
 from .finding import ABSENT, Absent, Finding
@@ -102,7 +103,7 @@ def _members(before: _Object, after: _Object, pointer: str, grown: Container[str
         yield Difference(pointer, f"the members of {place} are in another order", names, [name for name, _ in kept])
         return
     for (name, was), (_, is_now) in zip(before, kept, strict=True):
-        yield from _compare(was, is_now, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}", grown)
+        yield from _compare(was, is_now, pointer + to_pointer((name,)), grown)
 
 
 def _as_json(value: Any) -> Json:

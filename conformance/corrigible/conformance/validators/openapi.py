@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 
 from corrigible.conformance.model.yaml_file import load_yaml, path_pattern
+from corrigible.schema.document import pointer_parts, to_pointer, value_at
 from corrigible.schema.exchange import Json, Request
 
 _METHODS: Final = frozenset({"get", "put", "post", "delete", "patch", "head", "options", "trace"})
@@ -93,7 +94,7 @@ class Description:
         route = self.route(request.method, request.path)
         if route is None:
             return None
-        part, *rest = [p.replace("~1", "/").replace("~0", "~") for p in pointer.split("/")[1:]]
+        part, *rest = pointer_parts(pointer) or ("",)
         if part in ("query", "headers") and rest:
             place = "query" if part == "query" else "header"
             for parameter in self._parameters(route):
@@ -112,7 +113,7 @@ class Description:
     def excludes(self, request: Request, pointer: str) -> bool:
         """Whether a place in a body can hold nothing: an object above it is closed and has no such member."""
         route = self.route(request.method, request.path)
-        part, *rest = [p.replace("~1", "/").replace("~0", "~") for p in pointer.split("/")[1:]]
+        part, *rest = pointer_parts(pointer) or ("",)
         if route is None or part != "body":
             return False
         schema = self.resolved(self._body_schema(route) or {})
@@ -145,7 +146,7 @@ class Description:
             if values is None:
                 continue
             key = name.lower() if place == "header" else name
-            pointer = {"query": f"/query/{_escaped(name)}", "header": f"/headers/{_escaped(key)}"}.get(place, "/path")
+            pointer = {"query": to_pointer(("query", name)), "header": to_pointer(("headers", key))}.get(place, "/path")
             declared.add((place, key))
             if key not in values:
                 if parameter.get("required"):
@@ -156,7 +157,9 @@ class Description:
                 yield Breach(pointer, str(error.validator), error.message)
         for name in query:
             if ("query", name) not in declared:
-                yield Breach(f"/query/{_escaped(name)}", "additionalProperties", f"query parameter {name} is not known")
+                yield Breach(
+                    to_pointer(("query", name)), "additionalProperties", f"query parameter {name} is not known"
+                )
 
     def _body_schema(self, route: Route) -> Mapping[str, Json] | None:
         resolved = self.resolved(route.item.get("requestBody") or {})
@@ -181,10 +184,7 @@ class Description:
     def resolved(self, value: Mapping[str, Json]) -> Mapping[str, Json]:
         """Return what a reference stands for."""
         while "$ref" in value:
-            target: Any = self.document
-            for part in str(value["$ref"]).removeprefix("#/").split("/"):
-                target = target[part.replace("~1", "/").replace("~0", "~")]
-            value = target
+            value = value_at(self.document, pointer_parts(str(value["$ref"]).removeprefix("#")) or ())
         return value
 
     def _typed(self, value: Json, schema: Mapping[str, Json]) -> Json:
@@ -227,25 +227,21 @@ def _frozen(schema: Mapping[str, Json]) -> _Frozen:
 
 
 def _breach(error: ValidationError) -> Iterator[Breach]:
-    place = "/body" + "".join("/" + _escaped(str(part)) for part in error.absolute_path)
+    place = "/body" + to_pointer(error.absolute_path)
     keyword = str(error.validator)
     instance: Any = error.instance
     if keyword == "required":
         expected: Any = error.validator_value
         for name in expected:
             if name not in instance and f"'{name}'" in error.message:
-                yield Breach(f"{place}/{_escaped(name)}", keyword, error.message)
+                yield Breach(place + to_pointer((name,)), keyword, error.message)
     elif keyword == "additionalProperties":
         properties = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
         for name in instance:
             if name not in properties:
-                yield Breach(f"{place}/{_escaped(str(name))}", keyword, f"{name} is not known")
+                yield Breach(place + to_pointer((name,)), keyword, f"{name} is not known")
     else:
         yield Breach(place, keyword, error.message)
-
-
-def _escaped(part: str) -> str:
-    return part.replace("~", "~0").replace("/", "~1")
 
 
 def _bases(document: Mapping[str, Json]) -> list[str]:

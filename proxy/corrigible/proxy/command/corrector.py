@@ -164,7 +164,7 @@ def grpc_job(plan: GrpcPlan, mode: Mode, complain: Callable[[str], None]) -> Pre
 
 def run(args: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT. Exit status: 0 stopped, 1 cannot listen, 2 an argument is wrong."""
-    from corrigible.proxy.access_log.recorder import Recorder, on_hangup
+    from corrigible.proxy.access_log.statistics import Recorder, on_hangup
     from corrigible.proxy.access_log.terminal import standard_error
     from corrigible.proxy.admin.reload import Reloader
 

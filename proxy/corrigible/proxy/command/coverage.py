@@ -20,8 +20,8 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange
 from corrigible.proxy.http.request_reader import read_request
-from corrigible.proxy.pack_tools.case_runner import judged_cases, shown_branch
 from corrigible.proxy.pack_tools.coverage import UNREAD, Coverage, Error, Exercise, ObservedError, Row, coverage
+from corrigible.proxy.pack_tools.lint import judged_cases, shown_branch
 from corrigible.proxy.recording.reader import Recording, capture, decoded, read_recording
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.errors import AuthoringError, Place

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from corrigible.proxy.access_log.entry import AccessLog
-from corrigible.proxy.access_log.recorder import Listener, Recorder, on_hangup
+from corrigible.proxy.access_log.statistics import Listener, Recorder, on_hangup
 from corrigible.proxy.access_log.terminal import standard_error
 from corrigible.proxy.admin.reload import Reloader
 from corrigible.schema.extra import needs

@@ -25,7 +25,7 @@ from corrigible.rules.lookup_headers import accepts
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.spelling import typed
-from corrigible.rules.schema_repair.body import ACCEPT, BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
+from corrigible.rules.schema_repair.body import ACCEPT, BOUNDARY, CODING, JSON, MALFORMED, MALFORMED_XML, TEXT, is_json
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind
@@ -57,6 +57,8 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
         return None
     operation = case.match.operation
     documented = description.body_schemas(operation) if description is not None and operation else {}
+    if not documented and status == _UNSUPPORTED and _is_json_text(request):
+        documented = {JSON: {}}
     accepted = _accepted(case.exchange.headers, request.method) if status == _UNSUPPORTED and documented else ()
     is_refused = status in (_UNSUPPORTED, _NOT_ACCEPTABLE)
     violation = body_form_violation(request, documented, accepted, is_refused=is_refused)
@@ -70,6 +72,12 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
     ):
         return violation
     return None
+
+
+def _is_json_text(request: Request) -> bool:
+    """Whether the body is an object or a list as JSON, under a media type that is none of JSON."""
+    is_read = isinstance(request.body, dict | list) and not request.form and not request.files
+    return is_read and _media(request) != "" and not is_json(_media(request))
 
 
 def _is_unread(case: RefusalCase, error: Violation) -> bool:

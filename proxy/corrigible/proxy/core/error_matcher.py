@@ -36,7 +36,7 @@ from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_accept, violation_of_form
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, asked_places, may_be_asked, may_be_judged, violation_at
-from .several_members import answering_element, moved_from, repair_several, with_members_told
+from .several_members import answering_element, moved_from, repair_several
 from .state import NO_READS, ReadsState, suggest_by_state
 from .verify import drop_invalid
 from .vetoes import confirmed, gated
@@ -93,12 +93,6 @@ _FORBIDDEN = 403
 _SERVER_FAULT = 500
 _LEAST_PARTICULAR = -15
 """Priority of general rules that each are about one status or one form of error."""
-_EVEN = 0.5
-"""Confidence that a fault of the server is about what breaks the description."""
-_MOST_OF_A_FAULT = 3
-_MOST_WORDS_OF_A_FAULT = 6
-"""A longer text says what failed."""
-_FEW_WORDS = 4
 _MOST_VIOLATIONS = 32
 """Schema violations of one exchange that are looked at: for more there is no room in an answer."""
 
@@ -222,8 +216,6 @@ class ErrorMatcher:
                 return [told]
             if result is None:
                 result = self._at_likeliest(number)
-            if result is None:
-                return self._of_opaque_fault(number)
         return [result] if result is not None else []
 
     def decided(self, result: RuleResult, error: Violation) -> RuleResult:
@@ -307,9 +299,7 @@ class ErrorMatcher:
             if len(self._repaired) >= _MOST_VIOLATIONS or remaining() < _RESERVE + self._validating:
                 return
             self._repaired.add(place)
-            violation = with_members_told(
-                self._with_name_of_path(violation, error), self._case.errors, self._case.request
-            )
+            violation = self._with_name_of_path(violation, error)
             try:
                 before = remaining()
                 is_there = violation.pointer in (error.pointer, f"{error.pointer}/0")
@@ -422,20 +412,6 @@ class ErrorMatcher:
             for one in repaired.suggestions:
                 one["safety"]["changes_intent"] = True
         return _with_confidence(result_of(repaired, _DESCRIPTION), sum(one.confidence for one in asked))
-
-    def _of_opaque_fault(self, number: int) -> list[RuleResult]:
-        """Offer, for confirmation, what the description finds wrong with a request before which a server failed."""
-        case, error = self._case, self._case.errors[number]
-        length = len(error.message.split())
-        is_fault = length <= _MOST_WORDS_OF_A_FAULT and bool(read(error.message).of(Kind.FAULT))
-        is_opaque = is_fault or length < _FEW_WORDS
-        if case.exchange.status != _SERVER_FAULT or case.request.protocol is not Protocol.HTTP or not is_opaque:
-            return []
-        if self._settled or any(one.pointer for one in case.errors):
-            return []
-        found = list(self._repaired_candidates(self._violations_at()[:_MOST_OF_A_FAULT], number))
-        results = [_with_confidence(result, _EVEN) for _, result in found]
-        return [one.with_suggestions([confirmed(each) for each in one.suggestions]) for one in results]
 
     def _by_state(self, number: int) -> Results:
         """Look up what the description lets us read, where the description was given to the proxy."""

@@ -4,7 +4,6 @@
 |-------------------------------------------------------|-------------------------------------------------------|
 | an order, and two of the named members were sent      | a question at both places: which is wrong is not said |
 | that members exclude each other, and two were sent    | a choice which one to keep; leaving out is flagged    |
-| that several members of an object are missing         | the server knows all of them                          |
 | that an identifier lacks what answers it              | an element is asked for behind that of the list       |
 
 Knows: what a sentence says, the members that were sent or are declared. Does not know: which of them the caller meant.
@@ -161,24 +160,6 @@ def _named(reading: Reading, members: Sequence[tuple[str, str]], near: str, end:
         if len(chosen) == 1:
             found.append((mention.position, chosen[0]))
     return [place for _, place in sorted(found)]
-
-
-def with_members_told(violation: SchemaViolation, errors: Sequence[Violation], request: Request) -> SchemaViolation:
-    """Return what is missing with all that the server misses beside it declared: it knows these members.
-
-    What it says it misses though it was sent is rather the member that was meant, under another name.
-    """
-    around = violation.parent_schema or {}
-    properties = around.get("properties")
-    if violation.keyword != "required" or not isinstance(properties, Mapping):
-        return violation
-    parent = _parent(violation.pointer)
-    missed = [one.pointer for one in errors if one.constraint == "required" and _parent(one.pointer) == parent]
-    told = [segments(place)[-1] for place in missed if value_at(request, place) is MISSING]
-    undeclared: dict[str, Json] = {name: {} for name in told if name not in properties}
-    if not undeclared:
-        return violation
-    return violation._replace(parent_schema={**around, "properties": {**properties, **undeclared}})
 
 
 def answering_element(request: Request, error: Violation) -> Repair | None:

@@ -7,9 +7,9 @@
 | names a place, and states a constraint | what it states: the server's word beats the description                |
 | names a place                          | what the description says of that place, of places below it, around it |
 | names a missing member                 | that member, whatever the description says                             |
+| cannot be read, and a text is no JSON  | that text                                                              |
 | names no place that is there           | the whole request, the places that the message mentions first          |
 | ... and is about state                 | only the places that the message mentions                              |
-| cannot be read, and a text is no JSON   | that text                                                              |
 
 Knows: errors, requests, descriptions. Does not know: rules, suggestions.
 """
@@ -21,13 +21,13 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.pointers import steps
+from corrigible.adapters.formats.sent_places import SentValue, sent_places
 from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.operation import ANY
-from corrigible.rules.budget import spend
-from corrigible.rules.pointer import MISSING, escape, segments, value_at
+from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.json_text import fault
-from corrigible.rules.safety.nearness import is_same, last_word, letters
+from corrigible.rules.safety.nearness import letters
 from corrigible.rules.safety.written_moment import GO_DURATION
 from corrigible.rules.schema_repair.body import CONTENT, text_schema
 from corrigible.rules.schema_repair.first_violation import first_violation
@@ -38,7 +38,7 @@ from corrigible.rules.schema_repair.json_schema import (
     kind_of,
     types,
 )
-from corrigible.rules.schema_repair.levels import IN_QUERY, MISPLACED, NOT_OF_BODY, move_member
+from corrigible.rules.schema_repair.levels import MISPLACED, NOT_OF_BODY, move_member
 from corrigible.rules.schema_repair.names import INSTEAD, near_names
 from corrigible.rules.schema_repair.repair import BARRED
 from corrigible.rules.schema_repair.route import BARE, UNNAMED, UNSURE
@@ -102,7 +102,7 @@ class ViolationFinder:
             # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
             in_head = (one for one in self._violations_at("") if not one.pointer.startswith(("/body", "/headers")))
             return [one for one in in_head if one.keyword == "enum"]
-        is_routeless = status == BAD_REQUEST and not self._operation and says_no_route(error.message)
+        is_routeless = status == BAD_REQUEST and not self._operation and _lacks_route(error.message, self._request)
         if status in _ABOUT_THE_ROUTE or is_routeless:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:
@@ -287,6 +287,12 @@ _OF_NO_METHOD: Final = frozenset({"200", "404", "405", "501"})
 _IS_DOWN: Final = ".down"
 
 
+def _lacks_route(message: str, request: Request) -> bool:
+    """Whether a message says that there is no such route, or that nothing is there for this very method and path."""
+    is_named = request.path in message and has_word(message, request.method)
+    return says_no_route(message) or (is_named and bool(read(message).of(Kind.ABSENT)))
+
+
 def _is_within(one: str, other: str) -> bool:
     """Whether one of two places holds the other."""
     return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
@@ -333,8 +339,8 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
         broken = first_violation(value, joined, text=text) or broken
     kinds = types(declared.schema)
     is_declared = bool(kinds) and first_violation(value, {"type": [*kinds]}, text=text) is None
-    if broken == "type" and (is_declared or (error.pointer == "/body" and not kinds)):
-        joined[ONLY_TOLD] = True  # the server may speak of another place
+    if broken == "type" and (is_declared or (not kinds and (error.pointer == "/body" or value is None))):
+        joined[ONLY_TOLD] = True  # the server may speak of another place, and nothing says that null may be left out
     if _is_only_asked(error, declared.schema, reads=place_of(error.pointer, request).reads):
         joined[ONLY_ASKED] = True
     return SchemaViolation(error.pointer, broken or error.constraint, joined, value)
@@ -524,68 +530,27 @@ def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:
     return out
 
 
-# Values and parameters
-
-
-_READ_OF_A_VALUE: Final = 1000
-"""Letters of a message that are looked at."""
-_NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
 _OF_JSON: Final = frozenset({"json", "parse", "parsing", "parsed", "syntax", "token", "decode"})
-_MOST_TEXTS: Final = 100
 
 
 def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
     """Return the only text of a request that begins like JSON and is none, where an error says that it was not read.
 
-    A parameter may have a notation of its own that begins like JSON. Of a form the error has to name the field. A text
-    of a call may be none in any way.
+    Of a form the error has to name the field, in a body of JSON no text is read as JSON.
     """
-    if not read(error.message).of(Kind.MALFORMED) and _OF_JSON.isdisjoint(words(error.message[:_READ_OF_A_VALUE])):
+    if not read(error.message).of(Kind.MALFORMED) and _OF_JSON.isdisjoint(words(error.message[:_READ_OF_A_RULE])):
         return None
-    is_call = request.protocol is Protocol.GRPC
-    if is_call:
-        texts = _texts(request.body)
-        places = {place: text for place, text in texts if _NAMING.isdisjoint(words(segments(place)[-1]))}
-    else:
-        fields = request.body if request.form and isinstance(request.body, Mapping) else {}
-        places = {f"/query/{escape(name)}": text for name, text in request.query.items()}
-        places |= {place: text for name, text in fields.items() if (place := f"/body/{escape(name)}") == error.pointer}
-    broken = [
-        (place, text)
-        for place, text in places.items()
-        if isinstance(text, str) and (is_call or text.lstrip()[:1] in ("{", "[")) and fault(text) is not None
-    ]
-    if len(broken) != 1 or error.pointer not in ("", broken[0][0]):
+    is_call, broken = request.protocol is Protocol.GRPC, list[SentValue]()
+    for one in sent_places(request):
+        is_read = is_call or one.path[0] == "query" or (request.form and one.pointer == error.pointer)
+        if is_read and isinstance(one.value, str) and one.value.lstrip()[:1] in ("{", "[") and fault(one.value):
+            broken.append(one)
+    if len(broken) != 1 or error.pointer not in ("", broken[0].pointer):
         return None
-    return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
+    return SchemaViolation(broken[0].pointer, CONTENT, text_schema({}), broken[0].value)
 
 
-def _texts(body: Json) -> list[tuple[str, str]]:
-    """Return the texts of a message that are not empty, the outermost first."""
-    found: list[tuple[str, str]] = []
-    waiting: list[tuple[str, Json]] = [("/body", body)]
-    while waiting and len(found) < _MOST_TEXTS:
-        place, value = waiting.pop(0)
-        spend()
-        if isinstance(value, str) and value:
-            found.append((place, value))
-        elif isinstance(value, Mapping):
-            waiting += [(f"{place}/{escape(str(name))}", inner) for name, inner in value.items()]
-        elif isinstance(value, list):
-            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(value)]
-    return found
-
-
-# What was sent in another part, or by another method, than the description has it
-#
-# | what was sent under a method that the path lacks             | is                                          |
-# |--------------------------------------------------------------|---------------------------------------------|
-# | nothing, and the only write takes something                  | asked about: it may have been meant to read |
-# | members that the query of the only read takes                | a read                                      |
-# | members that the body of one method lacks, and another's has | the other method                            |
-
-
-_WRITES = ("POST", "PUT", "PATCH")
+_WRITES: Final = ("POST", "PUT", "PATCH")
 
 
 def noted(violation: SchemaViolation, request: Request, operation: str, description: Described) -> SchemaViolation:
@@ -604,68 +569,18 @@ def noted(violation: SchemaViolation, request: Request, operation: str, descript
     return violation._replace(schema={**violation.schema, NOT_OF_BODY: []}) if is_all else violation
 
 
-def _is_read_by_query(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
-    """Whether GET is the only method of a path, and takes all members of the body in its query."""
-    body = request.body
-    match = description.operations.find("GET", request.path) if offered == ("GET",) else None
-    if match is None or not isinstance(body, dict) or not body:
-        return False
-    known = {*description.vocabulary(match[0]).places}
-    return all(("query", str(name)) in known for name in body)
-
-
-def _is_nothing_sent(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
-    """Whether a write has neither body nor query, where the only method that changes something takes some.
-
-    It may have been meant to read: what is to be changed is not said.
-    """
-    writes = [str(one) for one in offered if one in _WRITES]
-    if request.method not in _WRITES or request.body is not None or request.query or "GET" not in offered:
-        return False
-    match = description.operations.find(writes[0], request.path) if len(writes) == 1 else None
-    return match is not None and any(path[0] in ("body", "query") for path in description.vocabulary(match[0]).places)
-
-
-def _is_thing_left_out(request: Request, description: Described) -> bool:
-    """Whether the path with one name more has the method that this one lacks, and the body does not say that name.
-
-    `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten. An identifier in the body
-    is rather that of a book that is there than of one to add. What the operation below does not take was not meant
-    for it.
-    """
-    if request.method not in ("PUT", "PATCH"):
-        return False
-    below = description.operations.find(request.method, f"{request.path.rstrip('/')}/{_SOME_NAME}")
-    names = [name for name, value in below[1].items() if value == _SOME_NAME] if below is not None else []
-    if below is None or len(names) != 1:
-        return False
-    known = {path[1] for path in description.vocabulary(below[0]).places if len(path) == 2 and path[0] == "body"}
-    if known and isinstance(request.body, dict) and not request.body.keys() <= known:
-        return False
-    if last_word(names[0]).lower() in _IDENTIFIERS or not isinstance(request.body, dict):
-        return True
-    is_name = last_word(names[0]).lower() == "name"
-    return not any(is_same(str(name), names[0]) or (is_name and str(name) == "name") for name in request.body)
-
-
 def told_apart(wrong: SchemaViolation, request: Request, description: Described) -> SchemaViolation:
-    """Return a violation of the method without methods whose body lacks a sent member, if one has them all."""
-    body, offered = request.body, choices(wrong.schema)
-    if wrong.keyword != "method" or not isinstance(body, Mapping) or not body:
-        is_bare = wrong.keyword == "method" and _is_nothing_sent(request, offered, description)
-        return wrong._replace(schema={**wrong.schema, BARE: True}) if is_bare else wrong
-    if _is_read_by_query(request, offered, description):
-        return wrong._replace(schema={**wrong.schema, IN_QUERY: True})
-    if _is_thing_left_out(request, description):
-        wrong = wrong._replace(schema={**wrong.schema, UNNAMED: True})
-    sent = {("body", str(name)) for name in body}
-    matches = {one: description.operations.find(str(one), request.path) for one in offered}
-    takes = {one: sent <= {*description.vocabulary(match[0]).places} for one, match in matches.items() if match}
-    if not any(takes.values()):
+    """Return a violation of the method of a write, unsure where another one may be meant.
+
+    Nothing was sent, so that it may have been meant to read. Or the path with one name more has the method:
+    `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten.
+    """
+    if wrong.keyword != "method" or request.method not in _WRITES:
         return wrong
-    fitting: list[Json] = [one for one in offered if takes.get(one, True) or one not in _WRITES]
-    return wrong._replace(schema={**wrong.schema, "enum": fitting})
+    is_bare = request.body is None and not request.query
+    below = description.operations.find(request.method, f"{request.path.rstrip('/')}/{_SOME_NAME}")
+    doubt = BARE if is_bare else UNNAMED if below is not None else ""
+    return wrong._replace(schema={**wrong.schema, doubt: True}) if doubt else wrong
 
 
-_SOME_NAME = "some-name"
-_IDENTIFIERS = frozenset({"id", "uuid", "guid"})
+_SOME_NAME: Final = "some-name"

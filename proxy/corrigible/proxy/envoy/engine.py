@@ -18,8 +18,7 @@ from typing import Any, Final
 import httpx
 
 from corrigible.proxy.access_log.entry import Verdict
-from corrigible.proxy.access_log.recorder import Recorder
-from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS, Group, Times
+from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS, Group, Recorder, Times
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.http.messages import RequestHead, ResponseHead
@@ -31,8 +30,7 @@ from .corrector_process import Job
 from .correctors import Correctors
 from .gateway import Gateway
 from .log_line import STATS, entry_of, fields_of, passed_class, passed_of
-from .private_folder import PrivateFolder
-from .process import ADMIN, PRESSURE, EnvoyProcess
+from .process import ADMIN, PRESSURE, EnvoyProcess, PrivateFolder
 
 _ACTIVE: Final = "http.callers.downstream_rq_active"
 _CONNECTIONS: Final = "http.callers.downstream_cx_active"

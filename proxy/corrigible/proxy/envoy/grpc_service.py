@@ -18,8 +18,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.grpc.channel import Secured, open_upstream
 from corrigible.proxy.grpc.corrector import GrpcCorrector
 from corrigible.proxy.grpc.forwarder import KEPT, CallResult
-from corrigible.proxy.grpc.front_end import LARGE_MESSAGE, CallOutcome, GrpcFront
-from corrigible.proxy.grpc.server import entry_of
+from corrigible.proxy.grpc.server import LARGE_MESSAGE, CallOutcome, GrpcFront, entry_of
 from corrigible.proxy.grpc.status import DETAILS
 from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.runtime.fork_server import Served

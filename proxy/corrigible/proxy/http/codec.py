@@ -31,8 +31,7 @@ from corrigible.proxy.core.mode import (
     queried,
     without_mode,
 )
-from corrigible.proxy.embed.json_splice import MEMBER, blank, splice
-from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback
+from corrigible.proxy.embed.member import MEMBER, EmbeddedBody, blank, embed_feedback, splice
 from corrigible.rules.lookup_headers import media_ranges
 from corrigible.rules.schema_repair.json_schema import literal_pattern
 from corrigible.schema.content_encoding import coding, decoded

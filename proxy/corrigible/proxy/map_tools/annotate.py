@@ -48,7 +48,7 @@ from corrigible.adapters.mapping.annotation import (
 from corrigible.adapters.mapping.conversion import CONVERSIONS
 from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import Equivalence, FieldMapping, FileModel
-from corrigible.adapters.mapping.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.store import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.exchange import Json
 

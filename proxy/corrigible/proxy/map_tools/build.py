@@ -23,8 +23,7 @@ from corrigible.adapters.mapping.evaluation import is_queries, read_queries
 from corrigible.adapters.mapping.likeness import Probe
 from corrigible.adapters.mapping.mapping import Equivalence, Evidence, MapFile, OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.sqlite_index import SqliteIndex
-from corrigible.adapters.mapping.store import OperationIndex
+from corrigible.adapters.mapping.store import OperationIndex, SqliteIndex
 from corrigible.model.provider_client import ProviderError
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
 

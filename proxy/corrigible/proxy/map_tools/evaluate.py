@@ -14,8 +14,7 @@ from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
 from corrigible.adapters.mapping.plan_text import Search
-from corrigible.adapters.mapping.sqlite_index import SqliteIndex
-from corrigible.adapters.mapping.store import Embedder, Hit, OperationIndex, indexed_text
+from corrigible.adapters.mapping.store import Embedder, Hit, OperationIndex, SqliteIndex, indexed_text
 from corrigible.rules.errors import CorrigibleError
 
 from . import options

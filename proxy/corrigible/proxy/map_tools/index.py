@@ -10,8 +10,16 @@ from pathlib import Path
 
 from corrigible.adapters.mapping.operation import ApiDocument
 from corrigible.adapters.mapping.spec_file import read_spec
-from corrigible.adapters.mapping.sqlite_index import SqliteIndex, write_sqlite
-from corrigible.adapters.mapping.store import LEXICAL, PREFIX, Embedder, Hit, MilvusVectors, VectorStore
+from corrigible.adapters.mapping.store import (
+    LEXICAL,
+    PREFIX,
+    Embedder,
+    Hit,
+    MilvusVectors,
+    SqliteIndex,
+    VectorStore,
+    write_sqlite,
+)
 from corrigible.rules.errors import CorrigibleError
 
 from . import options

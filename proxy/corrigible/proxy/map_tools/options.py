@@ -18,8 +18,14 @@ from corrigible.adapters.mapping.annotation import Consensus, OperationPair, con
 from corrigible.adapters.mapping.plan_text import Asked
 from corrigible.adapters.mapping.store import KEY, Embedder, EndpointEmbedder, WordLlamaEmbedder
 from corrigible.model.conversation import ModelMessage, Question, Reply, Sampling, Usage, UserMessage
-from corrigible.model.provider import PROVIDERS, Provider, endpoint
-from corrigible.model.provider_client import ProviderClient, RateLimiter, UnusableProvider
+from corrigible.model.provider_client import (
+    PROVIDERS,
+    Provider,
+    ProviderClient,
+    RateLimiter,
+    UnusableProvider,
+    endpoint,
+)
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
 from corrigible.schema.exchange import Json
 

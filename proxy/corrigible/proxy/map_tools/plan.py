@@ -13,7 +13,7 @@ from corrigible.adapters.mapping import plan_text
 from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.store import SqliteIndex
 from corrigible.model.conversation import Reply
 from corrigible.model.provider_client import ProviderError
 from corrigible.rules.errors import CorrigibleError

@@ -14,7 +14,7 @@ from mitmproxy import http, tcp, websocket
 from mitmproxy.proxy import server_hooks
 
 from corrigible.proxy.access_log.entry import Entry, with_outcome
-from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.core.mode import ModeChoice
 from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
 from corrigible.proxy.http.corrector import HttpOutcome, size_to_read

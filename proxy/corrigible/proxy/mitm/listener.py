@@ -20,8 +20,7 @@ from mitmproxy.proxy import mode_specs
 
 from corrigible.proxy.runtime.fork_server import CONNECTIONS, scarcity_threshold
 
-from .connection import ClientConnection, ReadQueue
-from .inline_hooks import HookRunner
+from .connection import ClientConnection, HookRunner, ReadQueue
 from .messages import timeouts_of
 
 logger = logging.getLogger(__name__)

@@ -45,7 +45,7 @@ from mitmproxy.tls import ClientHelloData, TlsData
 from OpenSSL import SSL, crypto
 
 from corrigible.proxy.access_log.entry import redact
-from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.core.limits import Limits, Timeouts
 from corrigible.proxy.http.api_routes import ApiRoutes
 from corrigible.proxy.http.lookup_client import LookupClient
@@ -54,9 +54,8 @@ from corrigible.proxy.runtime.fork_server import keep_what_exists, raise_limit
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
 from .addon import CorrectionAddon
-from .connection import freeze_options
+from .connection import HookTable, freeze_options
 from .http_layer import replace_http_layer
-from .inline_hooks import HookTable
 from .listener import Listener
 
 

@@ -19,8 +19,7 @@ from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.embed.json_splice import blank
-from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback
+from corrigible.proxy.embed.member import EmbeddedBody, blank, embed_feedback
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.language.yaml_source import read_source
@@ -28,7 +27,7 @@ from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import load_pack, rule_files
 from corrigible.schema.exchange import Json, Protocol
 
-from .case_runner import answer_lookup
+from .lint import answer_lookup
 
 Scalar = str | int | float
 

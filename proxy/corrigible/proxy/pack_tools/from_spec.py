@@ -15,7 +15,7 @@ from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.report import OperationReport, report
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pack.portable import dumped
-from corrigible.rules.pack.scaffold import new_pack, quoted
+from corrigible.rules.pack.reference import new_pack, quoted
 from corrigible.rules.schema_repair.suggestion import is_secret
 
 _SERVER_ERROR: Final = 500

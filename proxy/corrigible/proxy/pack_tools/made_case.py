@@ -39,7 +39,7 @@ from corrigible.schema.document import by_name, fields
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.reader import Next, apply
 
-from .case_runner import answer_lookup, is_read
+from .lint import answer_lookup, is_read
 from .personal_data import PersonalData, resource
 
 _NOISE: Final = re.compile(

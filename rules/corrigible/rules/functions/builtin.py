@@ -24,6 +24,7 @@ import re2
 
 from corrigible.rules.budget import UNITS_OF_VALUE, spend, take, walk
 from corrigible.rules.pointer import MISSING, MOST_DIGITS, escape, resolve, segments, through_arrays
+from corrigible.schema.document import leaves
 
 _RFC3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})")
 _KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")
@@ -360,19 +361,8 @@ def _identifying(document: Any, element: str) -> Operation:
         only = next(iter(value)) if len(value) == 1 else ""
         if isinstance(value.get(only), Mapping):  # one of several kinds: {put: {key: ...}}
             return _identifying(document, f"{element}/{escape(only)}")
-        scalars = sorted(_scalars(value, element), key=lambda leaf: leaf[0].rpartition("/")[2] not in _NAMES)
+        held = (leaf for leaf in leaves(value, element) if not isinstance(leaf.value, Mapping | list | None))
+        scalars = sorted(held, key=lambda leaf: leaf[0].rpartition("/")[2] not in _NAMES)
         if scalars:  # less than all of it: a caller may have written out what goes without saying
-            return {"op": "test", "path": scalars[0][0], "value": scalars[0][1]}
+            return {"op": "test", "path": scalars[0].pointer, "value": scalars[0].value}
     return {"op": "test", "path": element, "value": value}
-
-
-def _scalars(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
-    """Yield the scalars within a value, and where each stands."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _scalars(inner, f"{pointer}/{escape(str(name))}")
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _scalars(inner, f"{pointer}/{index}")
-    elif value is not None:
-        yield pointer, value

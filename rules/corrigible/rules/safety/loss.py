@@ -17,6 +17,7 @@ import orjson
 
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, segments
+from corrigible.schema.document import Leaf, leaves
 from corrigible.schema.edit import same_json, same_text
 from corrigible.schema.exchange import Json, Request
 
@@ -40,13 +41,6 @@ _MOST_SEEN = 5000
 _LETTERS_A_STEP = 32
 _MOST_NAMES = 16
 """New members among which the name of a collection in a path is looked for."""
-
-
-class Leaf(NamedTuple):
-    """A value without members, and where it stands."""
-
-    pointer: str
-    value: Json
 
 
 class LookupResult(NamedTuple):
@@ -120,7 +114,7 @@ class _Comparison:
     def __init__(self, before: Request, survival: Survival) -> None:
         self.before, self.survival = before, survival
         self.lost: list[Leaf] = []
-        self.gained: list[Leaf] = list(_leaves(survival.steps, "")) if survival.steps else []
+        self.gained: list[Leaf] = list(leaves(survival.steps, "")) if survival.steps else []
 
     def of_scalars(self, patch: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
         """Return what a patch loses that only sets scalar members, and at most one to another value; else None."""
@@ -149,7 +143,7 @@ class _Comparison:
         """Tell what of `old` is not in `new` at its place, and what is new there."""
         spend()
         if old is MISSING:
-            self.gained += _leaves(new, pointer)
+            self.gained += leaves(new, pointer) if new is not MISSING else ()
         elif pointer.startswith("/headers/") and name in _REPRESENTATION:
             return
         elif new is MISSING or depth > _DEEPEST:
@@ -158,15 +152,15 @@ class _Comparison:
             for key, inner in old.items():
                 self.compare(key, f"{pointer}/{escape(str(key))}", inner, new.get(key, MISSING), depth + 1)
             for key in new.keys() - old.keys():
-                self.gained += _leaves(new[key], f"{pointer}/{escape(str(key))}")
+                self.gained += leaves(new[key], f"{pointer}/{escape(str(key))}")
         elif isinstance(old, list) and isinstance(new, list):
             if pointer == "/body" and (effects := _effects(old)) is not None and (others := _effects(new)) is not None:
                 self._patches(effects, others)
             else:
                 self._lists(pointer, old, new, depth)
         elif not self._kept(name, pointer, old, new):
-            self.lost += _leaves(old, pointer)
-            self.gained += _leaves(new, pointer)
+            self.lost += leaves(old, pointer)
+            self.gained += leaves(new, pointer)
 
     def paths(self, old: str, new: str) -> None:
         """Compare paths by segment: what the new one does not hold, wherever it stands, is gone."""
@@ -227,7 +221,7 @@ class _Comparison:
         if name in self.survival.tokens and self.before.method == "POST" and not in_a_list:
             return  # nothing is stored yet that it could be a version of; an element names what is stored elsewhere
         clears = self.before.method == "PATCH"
-        self.lost += [leaf for leaf in _leaves(old, pointer) if clears or leaf.value is not None]
+        self.lost += [leaf for leaf in leaves(old, pointer) if clears or leaf.value is not None]
 
     def _kept(self, name: str, pointer: str, old: Json, new: Json) -> bool:
         loose = self.before.form or pointer.startswith(("/query", "/headers"))
@@ -276,7 +270,7 @@ class _Comparison:
             inner = MISSING if other is None else new[other]
             self.compare("", f"{pointer}/{index}", old[index], inner, depth + 1)
         for index in free:
-            self.gained += _leaves(new[index], f"{pointer}/{index}")
+            self.gained += leaves(new[index], f"{pointer}/{index}")
 
     def _patches(self, old: Mapping[str, Leaf], new: Mapping[str, Leaf]) -> None:
         """Compare JSON patches by what they do: `add /a {b: 1}` does what `add /a/b 1` does."""
@@ -322,18 +316,6 @@ def _key(value: Json) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _leaves(value: Json, pointer: str, depth: int = 0) -> Iterator[Leaf]:
-    """Yield the values without members; an empty list or object is one of its own."""
-    if isinstance(value, Mapping) and value and depth <= _DEEPEST:
-        for name, inner in value.items():
-            yield from _leaves(inner, f"{pointer}/{escape(str(name))}", depth + 1)
-    elif isinstance(value, list) and value and depth <= _DEEPEST:
-        for index, inner in enumerate(value):
-            yield from _leaves(inner, f"{pointer}/{index}", depth + 1)
-    elif value is not MISSING:
-        yield Leaf(pointer, value)
-
-
 def _effects(operations: Sequence[Json]) -> dict[str, Leaf] | None:
     """Return what each operation of a JSON patch does and the value it does it with; None for any other list."""
     out: dict[str, Leaf] = {}
@@ -347,7 +329,7 @@ def _effects(operations: Sequence[Json]) -> dict[str, Leaf] | None:
         verb = "put" if operation["op"] in ("add", "replace") else operation["op"]
         if "value" not in operation:
             out[f"{verb} {operation.get('from', '')} {operation['path']}"] = Leaf(f"/body/{index}", operation["path"])
-        for leaf in _leaves(operation["value"], "") if "value" in operation else ():
+        for leaf in leaves(operation["value"], "") if "value" in operation else ():
             out[f"{verb} {operation['path']}{leaf.pointer}"] = Leaf(f"/body/{index}/value{leaf.pointer}", leaf.value)
     return out or None
 
@@ -360,7 +342,7 @@ def _shows(observation: LookupResult, old: str | int, new: Json) -> bool:
 
 
 def _bounded(document: Json) -> Iterator[Leaf]:
-    for count, leaf in enumerate(_leaves(document, "")):
+    for count, leaf in enumerate(leaves(document, "")):
         if count == _MOST_SEEN:
             return
         yield leaf

@@ -330,15 +330,19 @@ def rfc3339(when: datetime) -> str:
 
 _NO_ZONE = "the time is read as UTC"
 _NO_TIME = "the day is read as its first moment in UTC"
-TIME_LOST: Final = "the time of day is left out"
-"""What was said is gone: the caller has to agree."""
+_NO_SCHEME = "the scheme is taken to be https"
+_TIME_LOST = "the time of day is left out"
+TO_AGREE: Final = (_NO_ZONE, _NO_TIME, _NO_SCHEME, _TIME_LOST)
+"""Assumptions that add what was not said, or leave out what was: the caller has to agree."""
 
 
 def as_date(value: Json) -> list[Spelling]:
     if isinstance(value, str) and (days := dates(value)):
         return [Spelling(day.isoformat()) for day in days]
     return [
-        Spelling(moment.when.date().isoformat(), "" if moment.when.strftime("%H%M%S%f").strip("0") == "" else TIME_LOST)
+        Spelling(
+            moment.when.date().isoformat(), "" if moment.when.strftime("%H%M%S%f").strip("0") == "" else _TIME_LOST
+        )
         for moment in moments(value)
     ]
 
@@ -455,7 +459,7 @@ def _as_uri(value: Json) -> list[Spelling]:
         return []
     text = value.strip().strip("<>")
     if _BARE_URL.fullmatch(text):
-        return [Spelling(f"https://{text}", "the scheme is taken to be https")]
+        return [Spelling(f"https://{text}", _NO_SCHEME)]
     if _URI.fullmatch(re.sub(r"[ \t]", "%20", text)):
         return [Spelling(re.sub(r"[ \t]", "%20", text))]
     return []

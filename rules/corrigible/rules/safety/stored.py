@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from corrigible.rules.pointer import MISSING, escape, resolve
-from corrigible.schema.document import scalar_text
+from corrigible.schema.document import leaves, scalar_text
 from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json, Request
 
@@ -48,7 +48,7 @@ def unmet_values(sent: Request, existing: Json) -> tuple[str, ...]:
     if sent.body is None:
         return ()
     if isinstance(sent.body, list):
-        return () if _is_told_same(sent.body, existing) else tuple(place for place, _ in _leaves(sent.body, "/body"))
+        return () if _is_told_same(sent.body, existing) else tuple(place for place, _ in leaves(sent.body, "/body"))
     return tuple(_unmet(sent.body, existing, "/body", 1 if is_wrapper(sent.body) else 0))
 
 
@@ -61,7 +61,7 @@ def in_the_original(pointers: Sequence[str], sent: Request, original: Request) -
             out[pointer] = None
             continue
         value = resolve(document, pointer)
-        for place, old in _leaves(original.body, "/body"):
+        for place, old in leaves(original.body, "/body"):
             if is_same_value(old, value) and resolve(document, place) is MISSING:
                 out[place] = None
                 break
@@ -76,7 +76,7 @@ def _unheld(sent: Json, stored: Json, pointer: str, depth: int = 0) -> Iterator[
     if _is_zero(sent) and (stored is MISSING or _is_zero(stored)):
         return
     if depth > _DEEPEST or stored is MISSING:
-        yield from (place for place, value in _leaves(sent, pointer) if not _is_zero(value))
+        yield from (place for place, value in leaves(sent, pointer) if not _is_zero(value))
     elif isinstance(sent, Mapping) and isinstance(stored, Mapping):
         for name, inner in sent.items():
             yield from _unheld(inner, stored.get(name, MISSING), f"{pointer}/{escape(str(name))}", depth + 1)
@@ -84,7 +84,7 @@ def _unheld(sent: Json, stored: Json, pointer: str, depth: int = 0) -> Iterator[
         for index, inner in enumerate(sent):
             yield from _element(inner, stored, index, f"{pointer}/{index}", depth)
     elif not is_same_value(sent, stored):
-        yield from (place for place, _ in _leaves(sent, pointer))
+        yield from (place for place, _ in leaves(sent, pointer))
 
 
 def _element(sent: Json, stored: Sequence[Any], index: int, pointer: str, depth: int) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _element(sent: Json, stored: Sequence[Any], index: int, pointer: str, depth:
             return
         if best is None or len(missing) < len(best):
             best = missing
-    yield from best if best is not None else (place for place, _ in _leaves(sent, pointer))
+    yield from best if best is not None else (place for place, _ in leaves(sent, pointer))
 
 
 def is_wrapper(body: Json) -> bool:
@@ -111,7 +111,7 @@ def _unmet(sent: Json, existing: Json, pointer: str, may_have_more: int, depth: 
     if sent is None and (existing is MISSING or existing in _NOTHING):
         return
     if depth > _DEEPEST or existing is MISSING:
-        yield from (place for place, _ in _leaves(sent, pointer))
+        yield from (place for place, _ in leaves(sent, pointer))
     elif isinstance(sent, Mapping) and isinstance(existing, Mapping):
         if depth > may_have_more and any(name not in sent and not _is_zero(one) for name, one in existing.items()):
             yield pointer
@@ -122,7 +122,7 @@ def _unmet(sent: Json, existing: Json, pointer: str, may_have_more: int, depth: 
         for index, (inner, other) in enumerate(zip(sent, existing, strict=True)):
             yield from _unmet(inner, other, f"{pointer}/{index}", may_have_more, depth + 1)
     elif not _is_told_same(sent, existing):
-        yield from (place for place, _ in _leaves(sent, pointer))
+        yield from (place for place, _ in leaves(sent, pointer))
 
 
 def _is_told_same(sent: Json, existing: Json) -> bool:
@@ -159,14 +159,3 @@ def _undone(operations: Sequence[Json], stored: Json) -> Iterator[str]:
 
 def _is_zero(value: Json) -> bool:
     return any(value == zero and type(value) is type(zero) for zero in _ZERO)
-
-
-def _leaves(value: Json, pointer: str) -> Iterator[tuple[str, Json]]:
-    if isinstance(value, Mapping) and value:
-        for name, inner in value.items():
-            yield from _leaves(inner, f"{pointer}/{escape(str(name))}")
-    elif isinstance(value, list) and value:
-        for index, inner in enumerate(value):
-            yield from _leaves(inner, f"{pointer}/{index}")
-    else:
-        yield pointer, value

@@ -15,7 +15,7 @@ from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, 
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.equivalence import is_short_value
 from corrigible.rules.safety.nearness import LONGEST, distance, is_slip
-from corrigible.rules.safety.spelling import TIME_LOST, Spelling, may_be_other_word
+from corrigible.rules.safety.spelling import TO_AGREE, Spelling, may_be_other_word
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -38,7 +38,7 @@ from .suggestion import (
     options,
     repair_of,
 )
-from .values import ANOTHER, OF_A_KIND, ONLY_TOLD, SPELLING, repair_value
+from .values import ANOTHER, AS_ONE, OF_A_KIND, ONLY_TOLD, SPELLING, repair_value
 
 AS_TEXT: Final = "x-as-text"
 """In a schema: its numbers are written as texts, as proto-JSON does with 64 bits."""
@@ -161,7 +161,9 @@ def _without_null(violation: SchemaViolation, request: Request, group: str) -> P
     ops = guarded_ops(request, pointer, None, {"op": "remove", "path": pointer})
     if not ops:
         return question
-    left_out = edit(violation, request, ops, "Leave it out: null is no value there.", changes_intent=True)
+    message = "Leave it out: null is no value there."
+    is_told = violation.schema.get(ONLY_TOLD) is True  # nothing says whether it is required
+    left_out = edit(violation, request, ops, message, changes_intent=True, requires_confirmation=is_told)
     return options([left_out, *question.suggestions], group)._replace(type="recovery_guidance")
 
 
@@ -184,7 +186,7 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
     because = f": {spelled.assumption}" if spelled.assumption else ""
     says = [*_DIAGNOSES.get(violation.keyword, _UNKNOWN)[2:], _ANY][0]
     asks = may_be_plain or violation.schema.get(ONLY_TOLD) is True
-    asks = asks or any(one in spelled.assumption for one in (ANOTHER, OF_A_KIND, TIME_LOST))
+    asks = asks or any(one in spelled.assumption for one in (*TO_AGREE, ANOTHER, AS_ONE, OF_A_KIND))
     asks = asks or (violation.keyword in _GUESSED and is_decisive_guess(ops, request))
     asks = asks or _is_guessed(violation, request, spelled)
     return edit(

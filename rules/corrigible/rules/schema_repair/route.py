@@ -16,7 +16,6 @@ from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.schema.exchange import Json, Request
 
 from .json_schema import Schema, choices, literal_pattern, types
-from .levels import read_by_query
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, confirmed, edit, options
 
@@ -105,7 +104,7 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
         return None
     is_longer = len(offered) == 1 and _is_longer_word(request.path, offered[0])
     if is_longer or (len(offered) == 1 and _has_one_more(request.path, offered[0])):
-        confirm = not is_longer and request.method not in READS
+        confirm = request.method not in READS
         return Proposal([_to(violation, request, "/path", offered[0], _IF_MEANT, intent=True, confirm=confirm)])
     likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
     return options([_to(violation, request, "/path", one, _IF_MEANT, intent=True) for one in likely], group)
@@ -210,9 +209,6 @@ def _asked_for_path(violation: SchemaViolation, request: Request) -> Proposal:
 def _method(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     """Suggest only methods of the same safety class, and POST for a read."""
     method, only_reads = request.method, _reads_by_post(request.path)
-    # What else is posted may be meant to create something.
-    if method == "POST" and only_reads and (read := read_by_query(violation, request)) is not None:
-        return Proposal([read])
     for mark, question in _QUESTIONS.items():
         if violation.schema.get(mark) is True:
             return ask(violation, request, question, schema={"enum": offered})
@@ -221,6 +217,9 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     methods = [one.upper() for one in offered if one.upper() != method and one.upper() in allowed]
     if not methods:
         return _of_another_class(violation, request, offered)
+    if is_read and methods == ["POST"] and only_reads:
+        message = "Use POST: this operation only reads."
+        return Proposal([_to(violation, request, "/method", "POST", message, intent=True)])
     if len(methods) == 1 and not is_read:
         return Proposal([_written(violation, request, methods[0], can_read="GET" in offered)])
     message = "Use a method that the path has, if it is what was meant."

@@ -18,10 +18,11 @@ from corrigible.rules.pattern import compiled
 from corrigible.rules.safety import spelling
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.equivalence import written_otherwise
-from corrigible.rules.safety.nearness import all_near, is_relisted, letters, signs, spelled
+from corrigible.rules.safety.nearness import all_near, is_relisted, letters, signs, spelled, split_words
 from corrigible.rules.safety.spelling import Spelling, as_is_taken
 from corrigible.rules.safety.written_moment import GO_DURATION, counts_seconds, go_duration, rewritten, span
 from corrigible.schema.document import scalar_text
+from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json
 
 from .first_violation import first_violation, is_fully_checked
@@ -44,6 +45,7 @@ ONLY_ASKED: Final = "x-only-asked"
 
 ANOTHER: Final = "it becomes another name than was asked for"
 OF_A_KIND: Final = "the beginning of names of this kind is put before it"
+AS_ONE: Final = "it is sent as one element"
 """Assumptions that whoever calls has to share."""
 
 _LIMITS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
@@ -74,6 +76,10 @@ def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> lis
         if first_violation(one.value, schema, text=place.text) is None:
             out.setdefault((type(one.value), repr(one.value)), one)
     return list(out.values())
+
+
+def _assuming(spelled: Spelling, first: str) -> Spelling:
+    return Spelling(spelled.value, _and(first, spelled.assumption))
 
 
 def _and(first: str, other: str) -> str:
@@ -136,11 +142,17 @@ def _common_beginning(names: Sequence[str], marks: str = "_-.:/") -> str:
 
 
 def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
-    """Add the value that the text goes on with: `weekday` is no week, and `squash_merge` may be either."""
-    if len(near) != 1 or not letters(text).startswith(letters(near[0])):
+    """Add the values that may be meant as well, where one is near.
+
+    The text goes on with one: `weekday` is no week, `squash_merge` may be either. Or one has the word as it was sent:
+    `choice` may be `choices` or `multiple_choice`.
+    """
+    if len(near) != 1:
         return near
-    rest = letters(text)[len(letters(near[0])) :]
-    return near + [name for name in names if rest and letters(name) == rest]
+    sent, one = letters(text), letters(near[0])
+    rest = sent[len(one) :] if sent.startswith(one) else ""
+    others = [name for name in names if name != near[0]]
+    return near + [name for name in others if (rest and letters(name) == rest) or sent in split_words(name)]
 
 
 # Types
@@ -234,9 +246,12 @@ def _to_array(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         if place.whole and len(keys) == 1 and isinstance(only := value[keys[0]], list):
             return [Spelling(only)]  # `{"items": [1]}` for `[1]`
     readings = [[value]]
-    if isinstance(value, str) and "," in value:
-        readings.append([part.strip() for part in value.split(",") if part.strip()])
+    if isinstance(value, str) and _LIST_SEPARATOR.search(value):
+        readings.append([part.strip() for part in _LIST_SEPARATOR.split(value) if part.strip()])
     out = [one for items in readings for one in _items(items, schema, place)]
+    if len(readings) == 1 and not isinstance(value, Mapping):
+        is_word = not isinstance(value, str) or len(value.split()) == 1
+        out = [one if is_word and same_json(one.value, [value]) else _assuming(one, AS_ONE) for one in out]
     return [one for one in out if first_violation(one.value, schema, text=place.text) is None] or out
 
 

@@ -15,7 +15,7 @@ GENERATE = runpy.run_path(str(Path(__file__).parents[4] / "adapters/generate_ope
 
 
 def test_every_operation_of_the_description_is_known_by_its_name() -> None:
-    described = set(description().plain.operations.names)
+    described = set(description().operations.names)
     assert len(described) > 1100
     assert described <= set(ADAPTER.operations.names)
 

@@ -21,15 +21,15 @@ from corrigible.adapters.demo.recipe.request import (
     Replacement,
     SubstituteRequest,
 )
-from corrigible.adapters.demo.recipe.service import answer
-from corrigible.adapters.demo.recipe.tasks import Task, tasks
-from corrigible.adapters.demo.recipe.validator import (
+from corrigible.adapters.demo.recipe.service import (
     INCOMPATIBLE_INGREDIENT,
     MISSING_ALTERNATIVE,
     SCALING_PRECISION_REQUIRED,
     UNSAFE_FOR_CELIAC,
     VAGUE_MEASUREMENT,
+    answer,
 )
+from corrigible.adapters.demo.recipe.tasks import Task, tasks
 from tests._support.rows import rows
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from corrigible.adapters.demo.recipe.knowledge import knowledge
 from corrigible.adapters.demo.recipe.request import AnyRequest, ConvertRequest, SubstituteRequest, read
-from corrigible.adapters.demo.recipe.validator import diagnose
+from corrigible.adapters.demo.recipe.service import diagnose
 from tests._support.rows import rows
 
 FLOUR = "Bob's Red Mill Certified Gluten Free 1-to-1 Baking Flour"

@@ -6,12 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from corrigible.conformance.checks.support import exchange
-from corrigible.conformance.checks.support.error_request import (
-    as_sent,
-    error_requests,
-    send_error_request,
-    send_for_answer,
-)
+from corrigible.conformance.checks.support.exchange import as_sent, error_requests, send_error_request, send_for_answer
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse

@@ -36,7 +36,7 @@ from corrigible.conformance.reference import grpc_shop
 from corrigible.conformance.reference.grpc_shop import PRODUCTS, Shop, Violation, bad_request, error_info, path, request
 from corrigible.conformance.reference.grpc_upstream import Answer, Received, refusal
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcResult
-from corrigible.conformance.validators.finding import ABSENT, AnnotatedError, Finding, patch_of
+from corrigible.conformance.validators.finding import ABSENT, AnnotatedError, Finding, patch_of, texts
 from corrigible.conformance.validators.trust import forms, hidden
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json
@@ -385,7 +385,7 @@ def no_word_obeyed(calls: Calls) -> Iterable[Finding]:
             if any(mark in whole for mark in marks):
                 sentence = f"Text that the upstream put into {label} stands in the feedback."
                 yield calls.finding("SRF-SEC-01", sentence, call, "none of it", dict(result.feedback))
-            if names := [name for text in _texts(result.feedback) for name in hidden(text)]:
+            if names := [name for _, text in texts(result.feedback) for name in hidden(text)]:
                 sentence = f"Characters that nobody sees came from {label} into the feedback."
                 yield calls.finding("SRF-SEC-02", sentence, call, "visible characters", names)
     if not annotated_count:
@@ -436,17 +436,6 @@ def _quota(text: str) -> Any:
 def _precondition(text: str) -> Any:
     violation = known.PreconditionFailure.Violation(type=text, subject=text, description=text)
     return known.PreconditionFailure(violations=[violation])
-
-
-def _texts(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
 
 
 def secrets_stay(calls: Calls) -> Iterable[Finding]:

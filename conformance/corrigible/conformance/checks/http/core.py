@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from email.utils import formatdate
 from typing import Any, Final
 
-from corrigible.conformance.checks.support.error_request import (
+from corrigible.conformance.checks.support.exchange import (
+    ASK,
     PROFILES,
     Refused,
     annotated_error,
@@ -23,18 +24,19 @@ from corrigible.conformance.checks.support.error_request import (
     credentials,
     each_refused,
     error_requests,
+    feedback_findings,
     is_trial,
     native,
     no_feedback,
     refusals,
     refusals_with_feedback,
     refused,
+    script,
     send_error_request,
     send_for_answer,
     signed,
     with_several_faults,
 )
-from corrigible.conformance.checks.support.exchange import ASK, feedback_findings, script
 from corrigible.conformance.model import vector
 from corrigible.conformance.model.outcome import CouldNotTell, Missing, Role
 from corrigible.conformance.model.vector import difference, request_of

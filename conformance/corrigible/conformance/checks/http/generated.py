@@ -15,8 +15,13 @@ from typing import Final
 
 from corrigible.conformance.checks.http import generated_request as generate
 from corrigible.conformance.checks.http.generated_request import Generated
-from corrigible.conformance.checks.support.error_request import annotated_error, as_sent, credentials, description
-from corrigible.conformance.checks.support.exchange import feedback_findings
+from corrigible.conformance.checks.support.exchange import (
+    annotated_error,
+    as_sent,
+    credentials,
+    description,
+    feedback_findings,
+)
 from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.suite.subject import Check, Subject
@@ -24,6 +29,7 @@ from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import FEEDBACK, AnnotatedError, Finding
 from corrigible.conformance.validators.openapi import Breach, Description
 from corrigible.schema import MEMBER, ContractError, Next, Request, apply
+from corrigible.schema.document import pointer_parts, value_at
 from corrigible.schema.exchange import Json
 
 PROFILES: Final = frozenset({"http-json", "problem+json"})
@@ -268,14 +274,7 @@ def _remaining_breaches(spec: Description, before: Request, after: Request) -> l
 
 
 def _at(request: Request, pointer: str) -> Json:
-    value: Json = {"query": request.query, "headers": request.headers, "body": request.body}
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-            value = value[int(name)]
-        else:
-            value = value.get(name) if isinstance(value, Mapping) else None
-    return value
+    return value_at(request.document(), pointer_parts(pointer) or ())
 
 
 def _again(request: Request, first: HttpRequest) -> HttpRequest:

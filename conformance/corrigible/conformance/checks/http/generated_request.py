@@ -21,6 +21,7 @@ from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.transport.http1 import HttpRequest, request_document
 from corrigible.conformance.validators.openapi import Breach, Description
+from corrigible.schema.document import MISSING, pointer_parts, value_at
 from corrigible.schema.exchange import Json
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def parsed(text: str, origin: str) -> Mapping[str, Json]:
     for pointer in _references(document):
         if not pointer.startswith("#/"):
             raise UsageError(f"{origin}: a reference leads out of the file: {pointer}: bundle it first")
-        if not _exists(document, pointer):
+        if value_at(document, pointer_parts(pointer.removeprefix("#")) or ()) is MISSING:
             raise UsageError(f"{origin}: a reference leads nowhere: {pointer}")
     return document
 
@@ -97,16 +98,6 @@ def _references(value: Json) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _references(inner)
-
-
-def _exists(document: Json, pointer: str) -> bool:
-    value = document
-    for part in pointer.removeprefix("#/").split("/"):
-        name = part.replace("~1", "/").replace("~0", "~")
-        if not isinstance(value, Mapping) or name not in value:
-            return False
-        value = value[name]
-    return True
 
 
 def plan(document: Mapping[str, Json], *, seed: int = 0, most: int = 200, unsafe: bool = False) -> Plan:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from corrigible.conformance.checks.support import error_request
+from corrigible.conformance.checks.support import exchange
 from corrigible.conformance.checks.support.exchange import ASK
 from corrigible.conformance.model.yaml_file import VECTORS
 from corrigible.conformance.reference.upstream import Received, Script, answer
@@ -64,7 +64,7 @@ class Place:
 
 
 def _enum(profile: str, **members: Any) -> Script:
-    return error_request.native(
+    return exchange.native(
         profile,
         400,
         members.get("code", "enum"),
@@ -77,7 +77,7 @@ def _enum(profile: str, **members: Any) -> Script:
 def _as_param(profile: str, text: str) -> Script:
     if profile == "problem+json":
         return _problem(errors=[{"code": "enum", "detail": "Not allowed.", "pointer": f"#/{text}"}])
-    return error_request.native(profile, 400, "enum", "Not allowed.", text)
+    return exchange.native(profile, 400, "enum", "Not allowed.", text)
 
 
 def _as_listed(member: str) -> Saying:
@@ -86,7 +86,7 @@ def _as_listed(member: str) -> Saying:
             name = {"message": "detail", "field": "name"}.get(member, member)
             return _problem(errors=[{"code": "enum", "pointer": "#/currency", "detail": "No.", name: text}])
         listed = [{"code": "enum", "message": "No.", "field": "currency", member: text}, _SECOND]
-        return error_request.native(profile, 400, "several_faults", "2 faults.", more={"errors": listed})
+        return exchange.native(profile, 400, "several_faults", "2 faults.", more={"errors": listed})
 
     return says
 
@@ -108,7 +108,7 @@ def _header(name: str) -> Saying:
 
 def _waiting(name: str) -> Saying:
     def says(profile: str, text: str) -> Script:
-        return error_request.native(profile, 429, "rate_limited", text, headers=[(name, _in_a_header(text))])
+        return exchange.native(profile, 429, "rate_limited", text, headers=[(name, _in_a_header(text))])
 
     return says
 
@@ -166,38 +166,38 @@ PLACES: Final = (
     Place(
         "a message that a rule captures a number from",
         Request("POST", "/v1/orders", body={**_LINES, "lines": [{"sku": "coffee", "quantity": 9}]}),
-        lambda p, t: error_request.native(
+        lambda p, t: exchange.native(
             p, 422, "out_of_stock", f"Only 3 are in stock.{t} Only {t} are in stock.", "lines[0].quantity"
         ),
     ),
     Place(
         "texts of an object that is looked up",
         _REFUND,
-        lambda p, t: error_request.native(p, 422, "amount_too_large", _LARGE, "amount"),
+        lambda p, t: exchange.native(p, 422, "amount_too_large", _LARGE, "amount"),
         _order,
     ),
     Place(
         "what stands where a look-up has numbers",
         _REFUND,
-        lambda p, t: error_request.native(p, 422, "amount_too_large", _LARGE, "amount"),
+        lambda p, t: exchange.native(p, 422, "amount_too_large", _LARGE, "amount"),
         _sums,
     ),
     Place(
         "names of things in a list that is looked up",
         Request("POST", "/v1/orders", body=_LINES),
-        lambda p, t: error_request.native(p, 422, "sku_unknown", "There is no such item.", "lines[0].sku"),
+        lambda p, t: exchange.native(p, 422, "sku_unknown", "There is no such item.", "lines[0].sku"),
         _items,
     ),
     Place(
         "names of alternatives in a list that is looked up",
         Request("POST", "/v1/orders", body=_NONE_LEFT),
-        lambda p, t: error_request.native(p, 422, "out_of_stock", "None is in stock.", "lines[0].quantity"),
+        lambda p, t: exchange.native(p, 422, "out_of_stock", "None is in stock.", "lines[0].quantity"),
         _items,
     ),
     Place(
         "names of choices in a list that is looked up",
         Request("POST", "/v1/orders", body=_ABROAD),
-        lambda p, t: error_request.native(p, 422, "shipping_method_unavailable", "Not there.", "shipping.method"),
+        lambda p, t: exchange.native(p, 422, "shipping_method_unavailable", "Not there.", "shipping.method"),
         _methods,
     ),
 )
@@ -210,9 +210,9 @@ def tried(subject: Subject) -> Iterator[tuple[Place, Payload, HttpRequest, HttpR
         request = Request(place.request.method, base + place.request.path, body=place.request.body)
         with KeepAlive() as line:
             for payload in payloads():
-                with error_request.answering_for_upstream(subject, _answering(subject.profile, place, payload)):
-                    sent = error_request.as_sent(request).adding(ASK, subject.caller())
-                    yield place, payload, sent, error_request.send_for_answer(subject, sent, line)
+                with exchange.answering_for_upstream(subject, _answering(subject.profile, place, payload)):
+                    sent = exchange.as_sent(request).adding(ASK, subject.caller())
+                    yield place, payload, sent, exchange.send_for_answer(subject, sent, line)
 
 
 def _answering(profile: str, place: Place, payload: Payload) -> Callable[[Received], Script | None]:
@@ -223,7 +223,7 @@ def _answering(profile: str, place: Place, payload: Payload) -> Callable[[Receiv
         path = received.sent.target.partition("?")[0]
         if received.sent.method == "GET" and path in listed:
             return answer(200, listed[path])
-        return _NO_TRIAL if error_request.is_trial(received.sent) else script
+        return _NO_TRIAL if exchange.is_trial(received.sent) else script
 
     return says
 
@@ -241,7 +241,7 @@ def _not_repeated(subject: Subject) -> Iterator[Finding]:
         if count == _ENOUGH and not spoke:
             break  # whoever says nothing about a plain fault says nothing
     if not spoke:
-        yield error_request.no_feedback(count, "SRF-SEC-01")
+        yield exchange.no_feedback(count, "SRF-SEC-01")
 
 
 def _repeated(place: Place, payload: Payload, request: HttpRequest, feedback: Mapping[str, Json]) -> Iterator[Finding]:
@@ -263,7 +263,7 @@ CHECKS: tuple[Check, ...] = (
         "No text of the upstream gets into feedback",
         ("SRF-SEC-01", "SRF-SEC-02"),
         _not_repeated,
-        error_request.PROFILES,
+        exchange.PROFILES,
         frozenset({"proxy"}),
     ),
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from corrigible.conformance.checks.http.generated import refused_requests
-from corrigible.conformance.checks.support.error_request import description, refused
+from corrigible.conformance.checks.support.exchange import description, refused
 from corrigible.conformance.model.outcome import Missing, NotApplicable
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse

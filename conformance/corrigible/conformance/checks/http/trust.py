@@ -14,7 +14,9 @@ from urllib.parse import unquote
 
 from corrigible.conformance.checks.http import injection
 from corrigible.conformance.checks.http.core import ROLES, validated
-from corrigible.conformance.checks.support.error_request import (
+from corrigible.conformance.checks.support.exchange import (
+    ASK,
+    JSON,
     PROFILES,
     Refused,
     annotated_error,
@@ -27,7 +29,6 @@ from corrigible.conformance.checks.support.error_request import (
     send_error_request,
     send_for_answer,
 )
-from corrigible.conformance.checks.support.exchange import ASK, JSON
 from corrigible.conformance.checks.support.known_error import KNOWN
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.model.yaml_file import path_pattern

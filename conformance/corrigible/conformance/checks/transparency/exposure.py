@@ -17,8 +17,7 @@ from typing import Any, Final
 import h11
 
 from corrigible.conformance.checks.support import known_error
-from corrigible.conformance.checks.support.error_request import answering_for_upstream, is_trial
-from corrigible.conformance.checks.support.exchange import ASK, JSON
+from corrigible.conformance.checks.support.exchange import ASK, JSON, answering_for_upstream, is_trial
 from corrigible.conformance.reference.upstream import Answering, Received, Script, answer
 from corrigible.conformance.suite.subject import Check, Pair, Subject
 from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest, RawConnection

@@ -44,13 +44,15 @@ from corrigible.model.conversation import (
     Usage,
     UserMessage,
 )
-from corrigible.model.provider import PROVIDERS, Provider, endpoint
 from corrigible.model.provider_client import (
+    PROVIDERS,
     Endpoint,
+    Provider,
     ProviderClient,
     ProviderError,
     RateLimiter,
     UnusableProvider,
+    endpoint,
     rate_limiter_for,
 )
 from corrigible.schema.exchange import Json, Request

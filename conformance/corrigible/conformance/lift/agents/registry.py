@@ -61,7 +61,7 @@ def _named(plan: AgentPlan, rate: float | None) -> Sequence[Agent]:
     if plan.name == ALL_SCRIPTED:
         return AGENTS
     from corrigible.conformance.lift.agents.model import build  # with httpx and the like: only where a model may play
-    from corrigible.model.provider import PROVIDERS
+    from corrigible.model.provider_client import PROVIDERS
 
     if plan.name in PROVIDERS:
         return (build(plan, rate),)

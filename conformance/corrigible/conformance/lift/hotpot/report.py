@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from corrigible.conformance.lift.hotpot.log import Manifest, Sample, Strategy
+from corrigible.conformance.lift.hotpot.trial import Manifest, Sample, Strategy
 from corrigible.conformance.lift.stats.comparison import TRANSITIONS, Mean, Strategies, Tried, compare_strategies
 from corrigible.conformance.lift.stats.estimate import Counts, Estimate, Paired, wilson
 

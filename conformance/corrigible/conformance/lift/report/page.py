@@ -25,8 +25,8 @@ from corrigible.conformance.lift.report.terminal import START
 from corrigible.conformance.lift.stats.comparison import Comparison
 from corrigible.conformance.lift.stats.estimate import Estimate
 from corrigible.conformance.lift.stats.group import POOLED, Rate, name_of, split
-from corrigible.conformance.report.page import html
 from corrigible.conformance.report.terminal import visible
+from corrigible.conformance.report.write import html
 from corrigible.schema.exchange import Json
 
 COLOURS: Final[Mapping[str, str]] = {

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Move, Response, Send, Stop
 from corrigible.conformance.lift.agents.scripted import reading
 from corrigible.schema.carrier import find
+from corrigible.schema.document import to_pointer
 from corrigible.schema.edit import NotApplicable, after_suggestion, merge
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Request
@@ -203,7 +204,7 @@ def _merging(parameters: Mapping[str, Json], under: str, request: Request) -> It
     if parameters and reading.value_at(request, reading.parse_pointer(under)) in (reading.ABSENT, None):
         yield _operation(PatchVerb.ADD, under, {})
     for name, value in parameters.items():
-        at = f"{under}{reading.format_pointer((name,))}"
+        at = f"{under}{to_pointer((name,))}"
         if isinstance(value, Mapping):
             yield from _merging(value, at, request)
         elif value is not None:
@@ -216,7 +217,7 @@ def _putting(hole: Placeholder, value: Json, current: Request) -> Iterator[Patch
     place = reading.parse_pointer(hole.pointer)
     for length in range(1, len(place)):
         if reading.value_at(current, place[:length]) in (reading.ABSENT, None):
-            yield _operation(PatchVerb.ADD, reading.format_pointer(place[:length]), {})
+            yield _operation(PatchVerb.ADD, to_pointer(place[:length]), {})
     verb = PatchVerb.ADD if reading.value_at(current, place) is reading.ABSENT else PatchVerb.REPLACE
     yield _operation(verb, hole.pointer, value)
 
@@ -291,7 +292,7 @@ def seeded_random(briefing: Briefing, seed: int, name: str) -> Random:
     Of the prompt only plain words count: the others may be names that a server gave, other ones in every run.
     """
     words = " ".join(re.findall(r"\b[a-z]+\b", briefing.prompt))
-    places = ",".join(reading.format_pointer(place) for place, _ in reading.scalars(briefing.request))
+    places = ",".join(to_pointer(place) for place, _ in reading.scalars(briefing.request))
     return Random(f"{seed}|{name}|{briefing.request.method}|{places}|{words}")
 
 

@@ -18,9 +18,19 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator, SchemaError
 from jsonschema.exceptions import ValidationError
 
+from corrigible.conformance.lift.task import texts
 from corrigible.conformance.model.yaml_file import path_pattern
 from corrigible.schema.carrier import CAUSE, DETAIL
-from corrigible.schema.document import BODILESS, CREDENTIALS, header_problem, is_method, is_path, scalar_text
+from corrigible.schema.document import (
+    BODILESS,
+    CREDENTIALS,
+    header_problem,
+    is_method,
+    is_path,
+    pointer_parts,
+    scalar_text,
+)
+from corrigible.schema.document import value_at as document_value
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import MEMBER, Placeholder, Suggestion
 from corrigible.schema.word import BaseAction, LoopAction, PatchVerb
@@ -33,12 +43,7 @@ ABSENT: Final = object()
 
 def parse_pointer(pointer: str) -> JsonPath:
     """Return the place of an RFC 6901 pointer. What looks like an index is one where there is a list."""
-    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
-
-
-def format_pointer(place: JsonPath) -> str:
-    """Return a place as an RFC 6901 pointer."""
-    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place)
+    return pointer_parts(pointer) or ()
 
 
 def scalars(request: Request) -> Iterator[tuple[JsonPath, Json]]:
@@ -456,10 +461,7 @@ class OperationSchema:
         for _ in range(_DEEPEST):
             if not isinstance(value, Mapping) or not isinstance(value.get("$ref"), str):
                 break
-            node: Any = self._document
-            for part in value["$ref"].removeprefix("#/").split("/"):
-                node = node.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(node, Mapping) else None
-            value = node
+            value = document_value(self._document, pointer_parts(value["$ref"].removeprefix("#")) or ())
         return value if isinstance(value, Mapping) else {}
 
     def _branches(self, schema: Any, depth: int = 0) -> list[Schema]:
@@ -586,21 +588,7 @@ def _same(first: Any, other: Any) -> bool:
 def _suggested_scalars(suggestion: Suggestion) -> Iterator[str]:
     """Yield the scalars that a suggestion would put in."""
     for value in suggestion.parameters.values():
-        yield from _texts(value)
+        yield from texts(value)
     for edit in suggestion.patch:
         if edit.op in (PatchVerb.ADD, PatchVerb.REPLACE):
-            yield from _texts(edit.value)
-
-
-def _texts(value: Json) -> Iterator[str]:
-    match value:
-        case Mapping():
-            for inner in value.values():
-                yield from _texts(inner)
-        case list():
-            for inner in value:
-                yield from _texts(inner)
-        case None | bool():
-            return
-        case _:
-            yield scalar_text(value)
+            yield from texts(edit.value)
