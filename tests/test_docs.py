@@ -65,7 +65,7 @@ def code(text: str) -> Iterator[str]:
 GUIDES = ["README.md", *PAGES, "rules/README.md", "conformance/README.md", "proxy/deploy/README.md", SPECIFICATION]
 
 
-@pytest.mark.parametrize("page", GUIDES)
+@rows("page", GUIDES)
 def test_code_fits_the_screen(page: str) -> None:
     assert [line for line in code((ROOT / page).read_text("utf-8")) if len(line) > WIDE] == []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.server import HOST, Command, Running, Server
+from tests._support.command import run
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "docs" / "examples"
@@ -83,8 +83,6 @@ def test_two_apis_behind_one_proxy(stripe_server: Running, tmp_path: Path) -> No
 
 
 def test_the_pack() -> None:
-    code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
     for verb in ("lint", "test"):
-        command = [sys.executable, "-c", code, "pack", verb, str(EXAMPLES / "my-shop")]
-        done = subprocess.run(command, env=os.environ, capture_output=True, text=True, timeout=240)
+        done = run(["corrigible", "pack", verb, str(EXAMPLES / "my-shop")])
         assert done.returncode == 0, done.stdout + done.stderr

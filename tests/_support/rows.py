@@ -20,7 +20,7 @@ SHOWN: Final = 20
 _CAUGHT: Final = (Exception, pytest.fail.Exception, pytest.skip.Exception)
 _PLAIN: Final = (str, int, float, bool, type(None))
 
-Ids = Callable[[Any], object] | Sequence[object] | None
+Ids = Callable[[Any], object] | Iterable[object] | None
 Row = tuple[str, dict[str, Any]]
 """A name, and the arguments of the test."""
 _ends_at_first: list[bool] = []
@@ -40,6 +40,7 @@ def rows(
     Fixtures are shared by the rows, but `monkeypatch` and `tmp_path`: each row has its own.
     """
     own = list(table)
+    told = ids if ids is None or callable(ids) else list(ids)
     known = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     is_single = isinstance(names, str) and len(known) == 1
 
@@ -51,7 +52,7 @@ def rows(
         assert not inspect.iscoroutinefunction(body), f"{function.__name__} is not awaited here"
 
         def table_of() -> Iterator[Row]:
-            for (name, one), (other, values) in product(_named(known, is_single, own, ids), others()):
+            for (name, one), (other, values) in product(_named(known, is_single, own, told), others()):
                 yield (f"{other}-{name}" if other else name), {**one, **values}
 
         @functools.wraps(function)
@@ -100,7 +101,9 @@ def check_rows(named: Iterable[tuple[str, Any]], check: Callable[[Any], object])
     assert tried, "no rows"
 
 
-def _named(known: Sequence[str], is_single: bool, table: Iterable[Any], ids: Ids) -> Iterator[Row]:
+def _named(
+    known: Sequence[str], is_single: bool, table: Iterable[Any], ids: Callable[[Any], object] | Sequence[object] | None
+) -> Iterator[Row]:
     """Yield each row with its id, which is made as pytest makes it."""
     for number, row in enumerate(table):
         name: object = None

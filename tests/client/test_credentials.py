@@ -122,7 +122,7 @@ ORDINARY += [
 ]
 
 
-@pytest.mark.parametrize("value", GIVEN)
+@rows("value", GIVEN)
 def test_what_is_given_for_every_request_is_hidden_under_any_name(value: str) -> None:
     assert not is_ordinary(value)
     assert value in given_values({"X-Shop": value}, {}, "https://api.example.com", frozenset())

@@ -89,7 +89,7 @@ def test_a_deep_error_ends() -> None:
     assert len(native_message(json.dumps(error).encode())) < 500
 
 
-@pytest.mark.parametrize(
+@rows(
     ("document", "said", "others"),
     [
         ({"code": "TAKEN", "message": "No.", "free_slots": [3, 4]}, "No.", 'code: "TAKEN", free_slots: [3, 4]'),

@@ -23,7 +23,7 @@ def sent(body: Any, *headers: tuple[str, str], url: str = URL, method: str = "PO
     return SentRequest(method, url, headers, content)
 
 
-@pytest.mark.parametrize(
+@rows(
     "request_",
     [
         sent(b"", url=f"{URL}?a[b]=1&tag=x&tag=y&q=a%20b+c", method="GET"),

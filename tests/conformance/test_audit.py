@@ -21,6 +21,7 @@ from corrigible.conformance.cli import main
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.suite.subject import Subject
 from corrigible.proxy.pack_tools.export import render
+from tests._support.rows import rows
 
 HEAD = "name: acme\ntitle: Acme\nversion: 2.1.0\napi: {name: Acme API}\nlicense: Apache-2.0\n"
 TOP = "id: acme.jam\ntitle: About jam\nstatus: stable\nreferences: [https://a.test]\n"
@@ -259,7 +260,7 @@ def har(exchanges: list[dict[str, Any]]) -> dict[str, Any]:
 REFLECTIVE = exchange("reflective", {"error": "no", "recovery_feedback": FEEDBACK})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("other", "leaks", "disclosed"),
     [
         (exchange("verbose", {"validation_errors": [{"code": "X", "message": "raspberry is meant"}]}), 1, 0),
@@ -268,7 +269,7 @@ REFLECTIVE = exchange("reflective", {"error": "no", "recovery_feedback": FEEDBAC
         (exchange("traditional", {"error": "no"}), 0, 0),
     ],
 )
-@pytest.mark.parametrize("form", ["list", "lines", "har"])
+@rows("form", ["list", "lines", "har"])
 def test_captures_are_compared_request_by_request(
     tmp_path: Path, form: str, other: dict[str, object], leaks: int, disclosed: int
 ) -> None:

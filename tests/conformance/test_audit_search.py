@@ -9,6 +9,7 @@ import pytest
 
 from corrigible.conformance.audit.audit import search
 from corrigible.conformance.audit.text import Fix, KnownValues, Scalar, Strength, Text, numbers, same, strength
+from tests._support.rows import rows
 
 FLOUR = "Bob's Red Mill Certified Gluten Free 1-to-1 Baking Flour"
 
@@ -22,7 +23,7 @@ def hits(
     return [hit.how for hit in search(seen, [fix])]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value", "how"),
     [
         # Texts.
@@ -70,7 +71,7 @@ def test_a_planted_value_is_found(text: str, value: Scalar, how: str) -> None:
     assert hits(text, value) == ([how] if how else [])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value", "name", "words"),
     [
         ('The interval is "month".', "month", "", ""),
@@ -99,7 +100,7 @@ def test_a_common_value_counts_where_it_stands_as_a_value(text: str, value: Scal
     assert hits(text, value, name=name, words=words) != []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value", "name"),
     [
         ("A plan is charged every month.", "month", "interval"),
@@ -131,7 +132,7 @@ def test_a_look_alike_is_no_leak(text: str, value: Scalar, name: str) -> None:
     assert hits(text, value, name=name) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value", "request_", "found"),
     [
         ("No such charge: 'ch_0815'", "ch_0815", {"body": {"charge": "ch_0815"}}, False),
@@ -168,7 +169,7 @@ def test_the_place_is_marked() -> None:
     assert hit.marked == "It wants »Soy Cream« there."
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "values"),
     [
         ("three and a half cups", {3.5}),
@@ -193,7 +194,7 @@ def test_a_number_with_three_digits_after_the_mark_may_be_thousands() -> None:
     assert same(number, 162.5) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "expected"),
     [
         ("soy cream", Strength.STRONG),

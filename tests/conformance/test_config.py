@@ -9,6 +9,7 @@ import pytest
 from corrigible.conformance.command.run_target import OWN
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.suite.config import load, load_known_failing
+from tests._support.rows import rows
 
 GOOD = """\
 subject: Acme
@@ -63,7 +64,7 @@ def test_an_empty_one_says_nothing(tmp_path: Path) -> None:
     assert load(written(tmp_path, "")).subjects == {}
 
 
-@pytest.mark.parametrize("name", WRONG)
+@rows("name", WRONG)
 def test_a_wrong_one_says_where_and_what_was_meant(name: str, tmp_path: Path) -> None:
     text, said = WRONG[name]
     path = written(tmp_path, text)

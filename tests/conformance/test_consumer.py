@@ -16,6 +16,7 @@ from corrigible.conformance.model.vector import Consumer, consumer
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.process import NoAnswer, StdioProgram
 from corrigible.conformance.validators.finding import Absent, Finding
+from tests._support.rows import rows
 
 from .made import sampled, told
 
@@ -278,7 +279,7 @@ def vector(**expect: object) -> Consumer:
 REQUEST = {"method": "GET", "path": "/"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("expected", "answer", "said"),
     [
         (

@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.suite.config import KnownFailing, announced, known_failing, matches, refuse_unmatched
+from tests._support.rows import rows
 
 from .made import check
 
@@ -32,7 +33,7 @@ PATTERNS = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "means"), PATTERNS)
+@rows(("pattern", "means"), PATTERNS)
 def test_patterns_are_globs_over_parts_of_a_path(pattern: str, means: bool) -> None:
     assert matches(pattern, check("transparency/status-kept"), "http-json") is means
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import jsonpatch
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.conformance.validators.intent import lost_values, request_leaves, text
+from tests._support.rows import rows
 
 
 def document(body: Any, query: Any = None) -> dict[str, Any]:
@@ -57,12 +57,12 @@ LOST: dict[str, tuple[Any, Any, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("before", "after"), KEPT.values(), ids=KEPT.keys())
+@rows(("before", "after"), KEPT.values(), ids=KEPT.keys())
 def test_what_is_kept(before: Any, after: Any) -> None:
     assert lost_values(document(before), document(after)) == []
 
 
-@pytest.mark.parametrize(("before", "after", "places"), LOST.values(), ids=LOST.keys())
+@rows(("before", "after", "places"), LOST.values(), ids=LOST.keys())
 def test_what_is_lost(before: Any, after: Any, places: list[str]) -> None:
     assert lost_values(document(before), document(after)) == places
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +27,7 @@ from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, RawC
 from corrigible.conformance.transport.http2 import Caller
 from corrigible.conformance.transport.process import ServerProcess, StdioProgram, completed, free_port
 from corrigible.conformance.validators.finding import Finding
+from tests._support.rows import rows
 
 from .made import CLAUSES, OTHER, broken, check, finding, head, spec
 from .test_process import gone, start
@@ -227,7 +227,7 @@ OPENS: tuple[Opens, ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("opens", OPENS, ids=lambda one: one.__name__)
+@rows("opens", OPENS, ids=lambda one: one.__name__)
 def test_a_check_that_timed_out_has_ended_with_all_it_opened_before_the_next_starts(
     opens: Opens, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ from corrigible.conformance.suite.requirement import (
 )
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.validators.finding import Finding
+from tests._support.rows import rows
 
 CONTRACT = files("corrigible.schema").joinpath("SPEC.md").read_text("utf-8")
 
@@ -161,7 +162,7 @@ def test_what_a_requirement_leaves_out_its_group_says(tmp_path: Path) -> None:
     assert (one.level, one.roles, one.profiles) == ("L2", frozenset({"pack"}), frozenset({"grpc"}))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("old", "new", "said"),
     [
         (

@@ -13,6 +13,7 @@ from corrigible.conformance.checks.bindings import graphql, mcp
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient
+from tests._support.rows import rows
 
 from .speaking_server import Speaking
 from .stand_in import findings, proxied
@@ -182,7 +183,7 @@ MCP: dict[str, tuple[Edit, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("fault", MCP)
+@rows("fault", MCP)
 def test_a_fault_of_an_mcp_server_is_caught(fault: str) -> None:
     edit, check, requirement = MCP[fault]
     found = judged("mcp", edit)

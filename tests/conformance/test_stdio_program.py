@@ -13,6 +13,7 @@ import pytest
 
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.transport.process import NoAnswer, StdioProgram
+from tests._support.rows import rows
 
 ECHO = """
 import json, sys
@@ -85,7 +86,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@rows("name", BAD)
 def test_what_is_no_answer_is_told(name: str) -> None:
     command, said = BAD[name]
     (answer,) = asked(command)

@@ -10,6 +10,7 @@ from corrigible.conformance.model.yaml_file import path_pattern
 from corrigible.conformance.reference import api
 from corrigible.conformance.validators.openapi import Description
 from corrigible.schema import Request
+from tests._support.rows import rows
 
 from .good_feedback import BODY
 
@@ -43,9 +44,7 @@ def description_cases() -> list[tuple[str, Request, set[tuple[str, str]]]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "request_", "expected"), description_cases(), ids=lambda one: one if isinstance(one, str) else ""
-)
+@rows(("name", "request_", "expected"), description_cases(), ids=lambda one: one if isinstance(one, str) else "")
 def test_the_description_says_where_a_request_breaks_it(
     name: str, request_: Request, expected: set[tuple[str, str]]
 ) -> None:

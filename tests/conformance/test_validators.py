@@ -12,6 +12,7 @@ from corrigible.conformance.validators.edit import wilson
 from corrigible.conformance.validators.finding import AnnotatedError, Finding, at
 from corrigible.conformance.validators.trust import hidden, named_wait
 from corrigible.schema.document import MISSING
+from tests._support.rows import rows
 
 from .bad_feedback import BAD
 from .good_feedback import CURRENCY, GOOD, KEYED, LINE, ORDER, READ, feedback, told
@@ -21,12 +22,12 @@ def broken(one: AnnotatedError) -> set[str]:
     return {finding.requirement for finding in feedback_findings(one)}
 
 
-@pytest.mark.parametrize("one", GOOD.values(), ids=GOOD.keys())
+@rows("one", GOOD.values(), ids=GOOD.keys())
 def test_good_feedback_breaks_nothing(one: AnnotatedError) -> None:
     assert not [(finding.requirement, finding.message) for finding in feedback_findings(one)]
 
 
-@pytest.mark.parametrize(("requirement", "one"), BAD.values(), ids=BAD.keys())
+@rows(("requirement", "one"), BAD.values(), ids=BAD.keys())
 def test_bad_feedback_breaks_its_requirement_and_no_other(requirement: str, one: AnnotatedError) -> None:
     assert broken(one) == {requirement}
 
@@ -116,7 +117,7 @@ def test_hidden_characters_are_named() -> None:
     assert len(hidden("\u202e\u0000\U000e0041\ufe0f")) == 4
 
 
-@pytest.mark.parametrize(("requirement", "one"), BAD.values(), ids=BAD.keys())
+@rows(("requirement", "one"), BAD.values(), ids=BAD.keys())
 def test_each_finding_points_into_the_feedback(requirement: str, one: AnnotatedError) -> None:
     """At what is wrong, or at a member that is missing from what is there."""
     document = {"recovery_feedback": one.feedback}

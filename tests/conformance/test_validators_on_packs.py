@@ -18,6 +18,8 @@ from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import built_in, rule_files
 
 PACKS = {**built_in(), "shop": api.PACK}
+LARGE = ("github", "kubernetes", "stripe")
+"""Packs with hundreds of cases each: every night."""
 
 
 def decided(engine: Engine, case: Case) -> Annotate | None:
@@ -54,7 +56,9 @@ def told(pack: str) -> Iterator[tuple[str, AnnotatedError]]:
                 )
 
 
-@pytest.mark.parametrize("pack", PACKS)
+@pytest.mark.parametrize(
+    "pack", [pytest.param(one, marks=pytest.mark.nightly) if one in LARGE else one for one in PACKS]
+)
 def test_what_a_pack_says_breaks_no_requirement(pack: str) -> None:
     cases = list(told(pack))
     assert len(cases) > 15

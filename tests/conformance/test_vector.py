@@ -16,6 +16,7 @@ from corrigible.conformance.model import vector
 from corrigible.conformance.model.yaml_file import VECTORS as FOLDER
 from corrigible.conformance.suite.requirement import book
 from corrigible.schema import Request, stdio
+from tests._support.rows import rows
 
 SCHEMA = json.loads((FOLDER / "vector.schema.json").read_text("utf-8"))
 FILES = sorted(FOLDER.glob("*/*.json"))
@@ -29,7 +30,7 @@ def test_the_schema_is_a_json_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@rows("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_file_is_valid(path: Path) -> None:
     kind = {"consumer": "ConsumerGroup", "exchange": "ExchangeGroup"}[path.parent.name]
     schema = {**SCHEMA, "oneOf": [{"$ref": f"#/$defs/{kind}"}]}  # one branch: its complaints can be read
@@ -128,7 +129,7 @@ def test_the_question_and_the_answer_of_the_guide_belong_together() -> None:
 # comparing
 
 
-@pytest.mark.parametrize(
+@rows(
     ("expected", "got", "said"),
     [
         (1, 1, None),
@@ -160,7 +161,7 @@ GONE = {"recovery": "terminal", "suggestions": [{"action": "ESCALATE", "paramete
 ASKS = {"suggestions": [{**FIX, "placeholders": [{"pointer": "/body/size"}]}]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("allowed", "feedback", "said"),
     [
         ([{"next": NEXT}], {"suggestions": [FIX]}, None),

@@ -7,6 +7,7 @@ import pytest
 from corrigible.proxy.access_log.entry import is_secret as is_left_out
 from corrigible.rules.schema_repair.suggestion import is_secret as is_never_repeated
 from corrigible.schema.credential_name import is_secret_name
+from tests._support.rows import rows
 
 CREDENTIALS = [
     *("password", "Passwort", "db_password", "passwordHash", "password_confirmation", "passphrase", "pwd", "pass"),
@@ -15,7 +16,7 @@ CREDENTIALS = [
 ]
 
 
-@pytest.mark.parametrize("name", CREDENTIALS)
+@rows("name", CREDENTIALS)
 def test_a_name_of_a_credential_is_one_for_all(name: str) -> None:
     assert is_secret_name(name)
     assert is_never_repeated(f"/body/{name}", "a text")

@@ -369,7 +369,7 @@ def test_an_edit_may_be_parameters_or_nothing() -> None:
 DOCUMENT = {"a": {"b": [{"c": 1}, 2]}, "d": [[1], [2]]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("operation", "after"),
     [
         (op("replace", "/a/b/0/c", 9), {"a": {"b": [{"c": 9}, 2]}, "d": [[1], [2]]}),

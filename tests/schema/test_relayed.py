@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.schema.carrier import ADVICE, MESSAGE, MOST, PLACE, stripped
 from corrigible.schema.feedback import SCHEMA
 from tests._support.rows import rows
@@ -89,7 +87,7 @@ def test_the_labels_and_what_is_elsewhere_called_kind_stay() -> None:
     assert left["patch"] == edits
 
 
-@pytest.mark.parametrize(
+@rows(
     "other",
     [
         {"action": "WAIT_AND_RETRY", "retry": {"after_seconds": 1}},
@@ -99,7 +97,7 @@ def test_the_labels_and_what_is_elsewhere_called_kind_stay() -> None:
         {"action": "MODIFY_PARAMS", "steps": [{"method": "POST", "path": "/x"}]},
     ],
 )
-@pytest.mark.parametrize("edit", [[], [PUT]])
+@rows("edit", [[], [PUT]])
 def test_waits_ends_and_other_calls_go(other: dict[str, Any], edit: list[dict[str, Any]]) -> None:
     assert kept(suggestion(**other, patch=edit)) == []
 

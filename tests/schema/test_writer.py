@@ -220,7 +220,7 @@ def test_schema_refuses_what_a_schema_can_tell(case: Broken) -> None:
     assert SCHEMA.is_valid(case.feedback) is not case.by_schema
 
 
-@pytest.mark.parametrize(
+@rows(
     "fine",
     [
         patch(add("/body/items/-")),

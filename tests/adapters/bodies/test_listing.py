@@ -223,9 +223,7 @@ def test_the_only_resource_of_a_name(value: str, identifier: str | None) -> None
     assert Listing(resources, True).called(value, "id") == identifier
 
 
-@pytest.mark.parametrize(
-    "name", ["name", "title", "slug", "key", "code", "login", "username", "label", "alias", "displayName"]
-)
+@rows("name", ["name", "title", "slug", "key", "code", "login", "username", "label", "alias", "displayName"])
 def test_names_of_a_resource(name: str) -> None:
     listing = Listing([{"id": "1", name: "alpha"}, {"id": "2", name: "omega"}], True)
     assert (listing.called("alpha", "id"), listing.near("alhpa", "id")) == ("1", ["1"])

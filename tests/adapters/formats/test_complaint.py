@@ -76,7 +76,7 @@ def test_what_another_value_or_another_time_may_mend_is_no_state(message: str) -
     assert told_state(message) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "kind"),
     [
         ("You do not have permission to change the field owner", Kind.RIGHT),

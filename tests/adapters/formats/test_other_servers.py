@@ -9,6 +9,7 @@ import pytest
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.wrapped_calls import GRAPHQL
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 GENERIC = GenericFormat()
 POST = Request("POST", "/things", body={"name": "n", "items": [{"a": 1}]})
@@ -71,7 +72,7 @@ def test_springs_path_is_where_the_request_went() -> None:
 ASKED = Request("POST", "/graphql", body={"query": "mutation($input: I!) { f(i: $input) }", "variables": {"input": {}}})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "wanted"),
     [
         (

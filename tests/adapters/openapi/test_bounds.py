@@ -322,7 +322,7 @@ SCHEMAS = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(schema=SCHEMAS, body=BODIES)
 def test_no_value_is_compared_with_more_schemas_than_there_are_written_out(schema: Json, body: Json) -> None:
     leaf = {"type": "object", "properties": {"of": {"type": "array", "items": {"type": "string"}}}}

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
-import pytest
 
 from corrigible.adapters.demo.recipe.tasks import tasks as recipe_tasks
 from corrigible.conformance.lift.log import UNOBTAINABLE
@@ -21,6 +20,7 @@ from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from tests._support.acme_office import Office
 from tests._support.repaired import agrees
+from tests._support.rows import rows
 
 ACME = read_tasks(TASKS / "acme.yaml")
 RECIPE = read_tasks(TASKS / "recipe.yaml")
@@ -102,7 +102,7 @@ def rounds(task: Task, episode: Episode) -> Iterator[tuple[int, Terminal | Needs
             return
 
 
-@pytest.mark.parametrize("task", ACME.tasks, ids=lambda task: task.id)
+@rows("task", ACME.tasks, ids=lambda task: task.id)
 def test_a_task_is_refused_at_first_and_ends_as_it_says(task: Task) -> None:
     episode = Episode(task)
     before = [episode.read(kept.read) for kept in task.kept]

@@ -6,6 +6,7 @@ import pytest
 
 from corrigible.conformance.lift.task import Task, checked, plain_text, quantity, unlike
 from corrigible.schema.exchange import Json
+from tests._support.rows import rows
 
 AGREE: tuple[tuple[Json, Json], ...] = (
     ("Take over from main.", {"$text": "take over from main"}),
@@ -52,12 +53,12 @@ DIFFER: tuple[tuple[Json, Json], ...] = (
 )
 
 
-@pytest.mark.parametrize(("document", "expected"), AGREE, ids=str)
+@rows(("document", "expected"), AGREE, ids=str)
 def test_what_the_prompt_leaves_open_is_not_compared(document: Json, expected: Json) -> None:
     assert list(unlike(document, expected)) == []
 
 
-@pytest.mark.parametrize(("document", "expected"), DIFFER, ids=str)
+@rows(("document", "expected"), DIFFER, ids=str)
 def test_what_differs_is_said(document: Json, expected: Json) -> None:
     assert next(unlike(document, expected, "/at")).startswith("/at")
 

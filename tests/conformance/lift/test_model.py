@@ -16,6 +16,7 @@ from corrigible.model.conversation import (
     ToolResult,
     UserMessage,
 )
+from tests._support.rows import rows
 
 from .fake_provider import FakeProvider, calls, follower, stubborn
 from .shop import BRIEFING, FIRST, WIRES, agent, api, call, played, saying, told
@@ -50,8 +51,8 @@ def test_a_conversation_is_kept_whole_over_five_attempts(wire: str) -> None:
     assert told(fake).count("too much") == 1 + 2 + 3 + 4
 
 
-@pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("strategy", ["free", "structured", "adaptive"])
+@rows("wire", WIRES)
+@rows("strategy", ["free", "structured", "adaptive"])
 def test_reflections_go_over_every_wire_and_into_the_moves(wire: str, strategy: str) -> None:
     with FakeProvider(wire, stubborn) as fake:
         moves = played(agent(fake, strategy=strategy))

@@ -10,6 +10,7 @@ import pytest
 
 from corrigible.conformance.lift.agents.protocol import Response, Send, Stop
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 from .fake_provider import FakeProvider
 from .shop import BRIEFING, FIRST, WIRES, agent, call, played, saying
@@ -28,8 +29,8 @@ UNREADABLE: Mapping[str, tuple[Speaks, str]] = {
 }
 
 
-@pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("case", UNREADABLE)
+@rows("wire", WIRES)
+@rows("case", UNREADABLE)
 def test_what_cannot_be_read_is_told_once_and_counts_as_an_attempt(wire: str, case: str) -> None:
     wrong, said = UNREADABLE[case]
     with FakeProvider(wire, saying(wrong, call(body={"amount": 300, "charge": "ch_1"}))) as fake:

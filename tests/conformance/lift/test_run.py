@@ -69,6 +69,7 @@ def test_every_episode_of_a_plan_is_played_once(ran: Path) -> None:
     assert set(log.manifest.agents) == {"patch-executor", "stubborn"}
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="Envoy is for Linux")
 def test_both_engines_agree_case_by_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     few = ["--domain", "acme", "--agents", "informed", "--arm", "reflective", "--skip-audit", "--quiet"]
@@ -93,6 +94,7 @@ def test_feedback_is_enough_for_the_script_that_does_what_it_says(ran: Path) -> 
     assert not any(one.harm for one in read(ran).episodes)
 
 
+@pytest.mark.nightly
 def test_a_second_run_with_the_same_seed_agrees_in_everything_but_times(
     ran: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,6 +22,7 @@ from corrigible.conformance.lift.score import (
 )
 from corrigible.conformance.lift.task import Kept, Read, Task, unlike
 from corrigible.schema.exchange import Json, Request
+from tests._support.rows import rows
 
 READ = {"method": "GET", "path": "/charge"}
 CALL = {"method": "POST", "path": "/refunds", "body": {"amount": 7}}
@@ -104,7 +105,7 @@ def test_where_no_state_is_kept_the_accepted_call_decides() -> None:
     assert not verdict(one, [replace(ACCEPTED, step=True)]).success
 
 
-@pytest.mark.parametrize(
+@rows(
     ("read", "answer", "held"),
     [
         ({"status": 404}, Response(404, None), True),

@@ -23,11 +23,12 @@ from corrigible.schema import NeedsInput, Next, ReaderError, Request, Terminal, 
 from corrigible.schema.document import CREDENTIALS, header_problem, is_method, is_path
 from corrigible.schema.exchange import Json
 from tests._support.repaired import agrees
+from tests._support.rows import rows
 
 from .talk import ISSUES, ORDER, ORDERED, QUICHE, REFUND, REPLACE, SHOP, moves, seen
 
 
-@pytest.mark.parametrize("group", consumer(), ids=lambda group: group.name)
+@rows("group", consumer(), ids=lambda group: group.name)
 def test_the_patch_executor_does_what_the_reader_does(group: Any) -> None:
     """On all vectors for readers, as asked by default, for a user who agrees to what changes the wish."""
     for vector in group.vectors:
@@ -88,7 +89,7 @@ def strange_answers(seed: int) -> Iterator[Response]:
         yield Response(rng.choice((400, 404, 422, 429, 500)), body)
 
 
-@pytest.mark.parametrize("agent", [*AGENTS, NoisyLiteral(0.5)], ids=lambda agent: agent.name)
+@rows("agent", [*AGENTS, NoisyLiteral(0.5)], ids=lambda agent: agent.name)
 def test_no_agent_sends_what_its_kind_does_not_allow(agent: Agent) -> None:
     firsts = [REFUND, QUICHE, ISSUES, ORDER, Request("/shop.Shop/Order", "", body={"size": "hug"})]
     firsts = [replace(one, headers={**one.headers, "Authorization": "Bearer secret"}) for one in firsts]
@@ -120,7 +121,7 @@ def test_no_agent_sends_what_its_kind_does_not_allow(agent: Agent) -> None:
         assert json.dumps(first.document()) == before
 
 
-@pytest.mark.parametrize("agent", [*AGENTS, NoisyLiteral(0.5)], ids=lambda agent: agent.name)
+@rows("agent", [*AGENTS, NoisyLiteral(0.5)], ids=lambda agent: agent.name)
 def test_an_agent_ends_after_success_and_plays_the_same_twice(agent: Agent) -> None:
     for seed in range(5):
         briefing = Briefing("", "Do it.", QUICHE, {}, SHOP)

@@ -16,6 +16,7 @@ from corrigible.conformance.lift.agents.scripted.reading import (
 )
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import Placeholder
+from tests._support.rows import rows
 
 from .talk import REDUCE, REFUND
 
@@ -36,7 +37,7 @@ READINGS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), READINGS)
+@rows(("text", "said"), READINGS)
 def test_prose_is_read_as_far_as_patterns_go(text: str, said: dict[str, Any]) -> None:
     prose = read(text)
     empty = read("")
@@ -82,7 +83,7 @@ FITS: list[tuple[str, Json, dict[str, Json], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("pointer", "schema", "facts", "value"), FITS)
+@rows(("pointer", "schema", "facts", "value"), FITS)
 def test_a_fact_belongs_where_its_name_or_shape_says(
     pointer: str, schema: Json, facts: dict[str, Json], value: Any
 ) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import pytest
-
 from corrigible.conformance.lift.agents.protocol import Briefing, Response, Send, Stop
 from corrigible.conformance.lift.agents.registry import SCRIPTED
 from corrigible.schema import Request
 from corrigible.schema.exchange import Json
+from tests._support.rows import rows
 
 from .talk import (
     CHOICES,
@@ -305,7 +304,7 @@ TALKS = (
 )
 
 
-@pytest.mark.parametrize("talk", TALKS, ids=lambda talk: f"{talk.agent}: {talk.about}")
+@rows("talk", TALKS, ids=lambda talk: f"{talk.agent}: {talk.about}")
 def test_an_agent_makes_exactly_these_moves(talk: Talk) -> None:
     briefing = Briefing("An API.", "Do it.", talk.request, talk.facts, talk.description)
     first, *made = moves(SCRIPTED[talk.agent], briefing, talk.answers, talk.seed)

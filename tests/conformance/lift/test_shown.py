@@ -13,6 +13,7 @@ from corrigible.conformance.lift.arms import FILLER_MEMBER, Arm, apply_arm, nois
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply
+from tests._support.rows import rows
 
 FEEDBACK: dict[str, Any] = {
     "schema": "self-reflective-api/0.1",
@@ -128,7 +129,7 @@ def test_the_length_matched_answer_is_verbose_and_as_long() -> None:
     assert "refund" not in found.body[FILLER_MEMBER].lower()
 
 
-@pytest.mark.parametrize("body", [None, "text", [1, 2], {"error": "no feedback"}])
-@pytest.mark.parametrize("arm", list(Arm))
+@rows("body", [None, "text", [1, 2], {"error": "no feedback"}])
+@rows("arm", list(Arm))
 def test_an_answer_without_feedback_stays_as_it_is(arm: Arm, body: object) -> None:
     assert apply_arm(Response(500, body), arm, "0", [OTHER]).body == body

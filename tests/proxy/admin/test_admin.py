@@ -22,6 +22,7 @@ from corrigible.proxy.admin import server as admin
 from corrigible.proxy.admin.prometheus import Metrics, read
 from corrigible.proxy.admin.server import AdminServer
 from corrigible.proxy.cli import main
+from tests._support.rows import rows
 
 JSON = b"Content-Type: application/json\r\n"
 REFUSED = Entry(1.0, "x", "GET", "/x", 404, "untouched", 1.0, "Op", reason="no rule", correction=0.01, api="a")
@@ -219,10 +220,8 @@ def test_an_event_loop_that_does_not_answer_is_not_well(monkeypatch: pytest.Monk
         server.close()
 
 
-@pytest.mark.parametrize(
-    "text", ["\udcff", "a\ud800b", 'x"} 1\ncorrigible_x{a="', "a\r\x85\u2028b", "\0\x1b[31m", "\\", "x" * 900]
-)
-@pytest.mark.parametrize("name", ["operation", "reason", "error", "failure"])
+@rows("text", ["\udcff", "a\ud800b", 'x"} 1\ncorrigible_x{a="', "a\r\x85\u2028b", "\0\x1b[31m", "\\", "x" * 900])
+@rows("name", ["operation", "reason", "error", "failure"])
 def test_no_text_of_a_caller_breaks_the_page(text: str, name: str) -> None:
     statistics = Statistics()
     statistics.count_success("a", text, 200, 0.1)

@@ -24,6 +24,7 @@ from corrigible.proxy.command.config_file import config_schema, read_config
 from corrigible.proxy.command.options import UsageError
 from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes, Upstream
 from corrigible.rules.errors import AuthoringError
+from tests._support.rows import rows
 
 JSON = b"Content-Type: application/json\r\n"
 REFUSAL = b'{"error":{"code":"bad","message":"m"}}'
@@ -210,7 +211,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("text", WRONG)
+@rows("text", WRONG)
 def test_what_is_wrong_has_file_and_line(text: str, tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(text)

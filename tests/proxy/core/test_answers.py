@@ -10,6 +10,7 @@ from corrigible.proxy.core import answers
 from corrigible.schema.exchange import Json
 from corrigible.schema.exchange import Request as R
 from tests._support.by_description import engine_of, feedback_about
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -62,7 +63,7 @@ def action(folder: Path, request: R, status: int, message: str) -> str | None:
     return None if feedback is None else feedback["suggestions"][0]["action"]
 
 
-@pytest.mark.parametrize("row", answers.ROWS, ids=lambda one: one.name)
+@rows("row", answers.ROWS, ids=lambda one: one.name)
 def test_each_row_decides(row: answers.Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     request, status, message, expected = DECIDED[row.name]
     deciding: list[str] = []

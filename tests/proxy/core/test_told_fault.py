@@ -175,7 +175,7 @@ def test_json_under_the_media_type_of_forms_is_sent_as_json(tmp_path: Path) -> N
     assert not any("content-type" in op["path"] for patch in patches(feedback) for op in patch)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "is_told"),
     [
         ("You are posting comments too quickly. Slow down.", True),

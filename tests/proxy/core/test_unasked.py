@@ -239,7 +239,7 @@ VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
 """For a veto an edit that is sent without it: what the others are against, a repair asks for by itself."""
 
 
-@pytest.mark.parametrize("veto", [one for one in vetoes.VETOES if one.name in VETOED], ids=lambda one: one.name)
+@rows("veto", [one for one in vetoes.VETOES if one.name in VETOED], ids=lambda one: one.name)
 def test_each_veto_is_what_keeps_an_edit(veto: vetoes.Veto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     method, path, body, status, answer = VETOED[veto.name]
 

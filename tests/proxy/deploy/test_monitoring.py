@@ -21,6 +21,7 @@ from corrigible.proxy.access_log.statistics import Statistics
 from corrigible.proxy.admin.prometheus import Metrics
 from corrigible.proxy.mitm.server import DRAIN_SECONDS
 from tests._support.deployment import DEPLOY, ROOT, said_by, tool
+from tests._support.rows import rows
 
 UNIT = DEPLOY / "systemd" / "corrigible@.service"
 ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
@@ -179,7 +180,7 @@ def test_the_unit_runs_a_command_that_exists_and_gives_it_time_to_drain() -> Non
     assert settings["RestartPreventExitStatus"] == ["2"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value"),
     [
         ("DynamicUser", "yes"),

@@ -17,7 +17,7 @@ def added(text: str, *pointers: str) -> str:
     return splice(text.encode(), json.loads(text, strict=False), dict.fromkeys(pointers, (F.encode(),))).decode()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "after"),
     [
         ("{}", "{" + F + "}"),
@@ -80,7 +80,7 @@ def test_nothing_to_add() -> None:
     assert splice(b'{"a":1}', {"a": 1}, {"": []}) == b'{"a":1}'
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "pointers", "after"),
     [
         ('{"error":{"message":"no \\"x\\"","code":"c"}}', ["/error/message"], '{"error":{"message":"","code":"c"}}'),

@@ -22,6 +22,7 @@ from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHe
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 JSON = ("Content-Type", "application/json")
 TWO = """\
@@ -196,7 +197,7 @@ def test_the_other_modes(correct: Callable[..., HttpOutcome]) -> None:
     assert correct(status(), mode=Mode.NONE).rewrite is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "field"),
     [
         ("/body/spec/containers/0/image", "spec.containers[0].image"),

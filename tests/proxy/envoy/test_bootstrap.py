@@ -22,6 +22,7 @@ from corrigible.proxy.envoy.gateway import Gateway, RefusingOperation, lua_patte
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.tls_files import Identity, Trust
+from tests._support.rows import rows
 
 PLAIN = Gateway("127.0.0.1", 0, Upstream("http", "127.0.0.1", 80), ["unix:/tmp/a.sock", "corrector:9090"])
 SECURE = Upstream("https", "api.example", 443)
@@ -53,7 +54,7 @@ def validated(config: Path) -> None:
     assert "deprecated" not in done.stderr.lower(), done.stderr
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@rows("name", VARIANTS)
 def test_envoy_takes_every_configuration(name: str, tmp_path: Path) -> None:
     gateway = VARIANTS[name]
     if gateway.identity is not None:

@@ -13,6 +13,7 @@ from corrigible.proxy.build import build_corrector, build_loops
 from corrigible.proxy.envoy.gateway import RefusingOperation
 from tests._support.envoy_proxy import EnvoyBench as Bench
 from tests._support.raw_proxy import PATIENT
+from tests._support.rows import rows
 
 JSON = b"Content-Type: application/json\r\n"
 RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
@@ -27,8 +28,8 @@ ANSWERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("path", ["/ok", "/image", "/long", "/redirect", "/events"])
-@pytest.mark.parametrize("method", ["GET", "POST"])
+@rows("path", ["/ok", "/image", "/long", "/redirect", "/events"])
+@rows("method", ["GET", "POST"])
 def test_nobody_is_asked_about_what_takes_no_feedback(path: str, method: str) -> None:
     corrector = Bench.Telling()
     with Bench.upstream(ANSWERS) as up, Bench.proxy(corrector, upstream=f"http://127.0.0.1:{up.port}") as proxy:

@@ -13,6 +13,7 @@ from corrigible.proxy.grpc.corrector import GrpcCorrector
 from corrigible.proxy.grpc.forwarder import CallResult
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
 from corrigible.schema.feedback import Feedback, parse
+from tests._support.rows import rows
 
 INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION = 3, 5, 9
 STRING, MESSAGE = 9, 11
@@ -64,7 +65,7 @@ def feedback(method: str, body: dict[str, Any], code: int, message: str, *metada
 CRATE = {"id": "c-1", "label": "green"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "body", "message", "places"),
     [
         # names as the structures of Go have them
@@ -152,7 +153,7 @@ def test_a_state_that_forbids_a_call_is_told_without_an_edit() -> None:
 UNKNOWN, INTERNAL = 2, 13
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "Unexpected <class 'KeyError'>: 'ipv4:127.0.0.1:57364'",
@@ -165,7 +166,7 @@ UNKNOWN, INTERNAL = 2, 13
         "internal: bad state of c-9",
     ],
 )
-@pytest.mark.parametrize("code", [UNKNOWN, INTERNAL])
+@rows("code", [UNKNOWN, INTERNAL])
 def test_a_fault_without_a_code_is_not_about_the_request(message: str, code: int) -> None:
     assert feedback("DropCrate", {"crateId": "c-9"}, code, message) is None
 

@@ -24,6 +24,7 @@ from corrigible.proxy.grpc.status import (
 )
 from corrigible.schema.convert import from_proto
 from corrigible.schema.v0_1 import feedback_pb2
+from tests._support.rows import rows
 
 POOL = descriptor_pool.DescriptorPool()
 
@@ -78,7 +79,7 @@ def test_without_native_details_the_status_says_the_same_code_and_message() -> N
     assert (whole.code, whole.message, len(whole.details)) == (5, "gone", 1)
 
 
-@pytest.mark.parametrize("size", [0, 100, 1000, 3000, 4000, 5000, 5500, 6000, 7000, 8000, 65536])
+@rows("size", [0, 100, 1000, 3000, 4000, 5000, 5500, 6000, 7000, 8000, 65536])
 def test_the_native_details_survive_at_every_size(size: int) -> None:
     status = native(size)
     trailers: Metadata = ((DETAILS, status.SerializeToString()),)

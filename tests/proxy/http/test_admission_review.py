@@ -140,7 +140,7 @@ def test_the_status_that_the_server_will_make_of_it(status: Any, code: int, mess
     assert (said["kind"], said["status"]) == ("Status", "Failure")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("asked", "answer", "status"),
     [
         (review(), denial(allowed=True), 200),

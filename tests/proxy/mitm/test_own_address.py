@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.proxy.mitm.listener import is_own
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("peer", "listening", "own"),
     [
         (("127.0.0.1", 80), [("127.0.0.1", 80)], True),

@@ -17,6 +17,7 @@ from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.pack.load import load_pack
 from corrigible.rules.pack.reference import new_pack
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 BOMBS: dict[str, Callable[[str], str]] = {
     "lists": lambda of: "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else of] * 9)}]" for n in range(30)),
@@ -34,8 +35,8 @@ PLACES: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", BOMBS)
-@pytest.mark.parametrize("place", PLACES)
+@rows("kind", BOMBS)
+@rows("place", PLACES)
 def test_lint_ends_on_aliases(tmp_path: Path, kind: str, place: str) -> None:
     folder = tmp_path / "shop"
     new_pack(folder, author="Ada", date="2026-11-29")

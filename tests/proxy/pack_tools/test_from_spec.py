@@ -118,7 +118,7 @@ def test_every_text_of_a_description_is_data(text: str) -> None:
         )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(descriptions())
 def test_any_description_gives_a_pack_whose_keys_are_ours(document: dict[str, Any]) -> None:
     judge(document)

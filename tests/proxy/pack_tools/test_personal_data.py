@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote_plus
 
-import pytest
 import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from corrigible.proxy.cli import main
 from corrigible.proxy.pack_tools.personal_data import PersonalData
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 PERSONAL = {
@@ -57,8 +57,8 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("value", flat(PERSONAL))
+@rows("encoding", ENCODINGS)
+@rows("value", flat(PERSONAL))
 def test_a_value_that_was_found_is_found_in_every_encoding(value: str, encoding: str) -> None:
     written = f"about {ENCODINGS[encoding](value)}, sorry"
     personal = PersonalData((), frozenset())
@@ -84,7 +84,7 @@ def decodings(text: str) -> str:
     return "\n".join(found).casefold()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value", "form"),
     [
         ("full_name", "Wilhelmina Osterhagen", r"[A-Z][a-z]{9} [A-Z][a-z]{9}"),
@@ -119,7 +119,7 @@ def test_a_replacement_has_the_form_of_the_value(name: str, value: Any, form: st
     assert new != value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value"),
     [
         ("amount", 77301944),

@@ -15,6 +15,7 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.guarded_patch import encode_values, foreign_texts, may_be_value
 from corrigible.rules.lookup import LookupAnswer, allowed, brings_query
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 MANIFEST = "lookups: ['/v1/charges/{id}', '/v1/charges']\npath_members: [groupVersion]\n"
@@ -136,7 +137,7 @@ def test_a_value_is_escaped_wherever_it_stands(path: str, value: str, escaped: s
     assert encode_values(path, [value]) == escaped
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "found"),
     [
         ("a/b", ["a/b"]),

@@ -17,6 +17,7 @@ from corrigible.rules.budget import MOST_UNITS, UNITS_OF_VALUE, content_size
 from corrigible.rules.language.evaluator import PackFunction
 from corrigible.rules.language.expression import Environment, EvaluationError, environment
 from corrigible.rules.language.syntax import ExpressionError, words
+from tests._support.rows import rows
 
 ENV: Environment = environment(frozenset({"live"}))
 VALUES: dict[str, Any] = {
@@ -63,7 +64,7 @@ SMALL = [
 """What looks as if it grew."""
 
 
-@pytest.mark.parametrize("text", GROWING, ids=range(len(GROWING)))
+@rows("text", GROWING, ids=range(len(GROWING)))
 def test_what_grows_is_refused(text: str) -> None:
     for whole in (text, f"[1.5].exists_one(x, x > 1.0) && size({text}) > 0", f"size({text}) > 0 || true"):
         with pytest.raises(EvaluationError, match="makes more than"):

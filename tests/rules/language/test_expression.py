@@ -76,7 +76,7 @@ def test_values(text: str, value: Any) -> None:
     assert (type(found), found) == (type(value), value)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected_message"),
     [
         ("request.body.absent", 'Key not found in map : "absent"'),
@@ -110,7 +110,7 @@ def test_what_fails_at_run_time_is_one_kind_of_error(text: str, expected_message
     assert expected_message in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected_message"),
     [
         ("reqest.method", "CEL: column 1: undeclared reference to 'reqest'; did you mean \"request\"?"),
@@ -166,7 +166,7 @@ def test_names_that_every_rule_may_use(name: str) -> None:
     assert environment().compile(f"{name} == null").holds({name: None})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected_message"),
     [
         ("includes(request, {}) + 1", "no matching overload"),

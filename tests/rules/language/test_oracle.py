@@ -18,6 +18,7 @@ from corrigible.rules.language.expression import EvaluationError, Expression, en
 from corrigible.rules.language.syntax import ExpressionError, signature
 from corrigible.rules.pack.load import find_pack, load_pack
 from tests._support.cel_oracle import ERROR, Functions, by_name, oracle, takes, typed
+from tests._support.rows import rows
 from tests.test_house import ROOT, committed
 
 PACKS = sorted({path.parent.relative_to(ROOT).as_posix() for path in committed() if path.name == "pack.yaml"})
@@ -233,7 +234,7 @@ def test_any_values(text: str, x: Any, live: Any) -> None:
     assert list(differences(text, [scope(x, live), scope(x, {"x": live})])) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "instead"),
     [
         ("timestamp('2026-01-01T00:00:00Z')", "unix(date)"),

@@ -92,7 +92,7 @@ def test_a_missing_member_elsewhere_stays_an_error() -> None:
         value("request.body.absent == 1")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("left(c) > 0", True),

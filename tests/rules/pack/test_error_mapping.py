@@ -81,7 +81,7 @@ def test_few_of_many_errors_are_read() -> None:
     assert len(read.errors({"errors": ["a"] * 10_000}, {})) == 64
 
 
-@pytest.mark.parametrize(
+@rows(
     ("condition", "body", "refuses"),
     [
         ({"equals": False}, {"ok": False}, True),

@@ -75,7 +75,7 @@ def source(
     return None if proposal is None else proposal.suggestions[0]["patch"][-1]["from"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "renamed"),
     [
         ({"titel": "x"}, "/body/titel"),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.rules.schema_repair.schema_violation import Place, place_of
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 POST = Request("POST", "/x")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "request_", "place"),
     [
         ("/body/a/b", POST, Place("b", text=False, reads=False, wraps=True)),

@@ -10,6 +10,7 @@ from corrigible.rules.errors import AuthoringError
 from corrigible.rules.pack.load import load_pack
 from corrigible.rules.wordings import Kind, read
 from corrigible.rules.wordings.check import check_language
+from tests._support.rows import rows
 
 HEAD = """\
 language: xx
@@ -45,7 +46,7 @@ def test_a_right_file_has_no_mistakes(tmp_path: Path) -> None:
     assert [(row.id, row.kind) for row in rows.rows] == [("xx.missing.needed", Kind.MISSING)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("wrong", "right", "line", "problem"),
     [
         ("id: mising.needed", "id: missing.needed", 5, '"mising" is no kind; did you mean "missing"?'),

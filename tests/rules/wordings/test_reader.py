@@ -196,7 +196,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@rows("text", HOSTILE.values(), ids=HOSTILE)
 def test_what_hostile_texts_cost_and_give_is_bounded(text: str) -> None:
     reader._read.cache_clear()
     read(text)  # compiles what it needs

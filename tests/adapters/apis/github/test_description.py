@@ -9,6 +9,7 @@ import pytest
 
 from corrigible.adapters.apis.github.adapter import ADAPTER, description
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 GENERATE = runpy.run_path(str(Path(__file__).parents[4] / "adapters/generate_operations.py"))
 
@@ -19,7 +20,7 @@ def test_every_operation_of_the_description_is_known_by_its_name() -> None:
     assert described <= set(ADAPTER.operations.names)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "name", "values"),
     [
         ("PUT", "/repos/o/r/contents/docs/a%20b.md", "repos/create-or-update-file-contents", {"path": "docs/a b.md"}),
@@ -29,7 +30,7 @@ def test_every_operation_of_the_description_is_known_by_its_name() -> None:
         ("PUT", "/repos/o/r/pulls/7/merge", "pulls/merge", {"pull_number": "7"}),
     ],
 )
-@pytest.mark.parametrize("base", ["", "/api/v3"])
+@rows("base", ["", "/api/v3"])
 def test_operations_are_found_under_both_bases(
     base: str, method: str, path: str, name: str, values: dict[str, str]
 ) -> None:

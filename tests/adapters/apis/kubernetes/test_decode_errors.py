@@ -143,7 +143,7 @@ JSONITER: list[tuple[str, Json, str, str, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("chain", "body", "param", "pointer", "expected", "got"), JSONITER)
+@rows(("chain", "body", "param", "pointer", "expected", "got"), JSONITER)
 def test_what_older_servers_say_of_types(
     chain: str, body: Json, param: str, pointer: str, expected: str, got: str
 ) -> None:

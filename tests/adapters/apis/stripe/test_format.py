@@ -9,6 +9,7 @@ import pytest
 from corrigible.adapters.apis.stripe.format import GATEWAY, STRIPE
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
+from tests._support.rows import rows
 
 
 def read(request: Request, body: Json, status: int = 400) -> tuple[Violation, ...]:
@@ -79,7 +80,7 @@ def test_parameters_of_a_read_are_in_the_query() -> None:
     assert (violation.pointer, violation.native["under"]) == ("/query/limit", "/query")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "message", "param", "pointer", "named"),
     [
         (post("/v1/refunds", {"charge": "ch_nope"}), "No such charge: ch_nope", "id", "/body/charge", "ch_nope"),
