@@ -38,7 +38,6 @@ OF_OTHER_TEXTS: Final = {
     "schema_repair/body.py": "media types",
     "schema_repair/first_violation.py": "counts of patterns of schemas",
     "schema_repair/json_schema.py": "patterns of schemas",
-    "schema_repair/levels.py": "steps of names",
     "schema_repair/names.py": "names of members",
     "schema_repair/route.py": "paths",
     "schema_repair/suggestion.py": "names of members",

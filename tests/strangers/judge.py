@@ -213,19 +213,21 @@ def _comparable(request: Request) -> tuple[Json, ...]:
     body = _value(request.body) if isinstance(request.body, str) else request.body
     if media_type == _FORM and isinstance(body, Mapping):
         body = {name: _value(value) if isinstance(value, str) else value for name, value in body.items()}
-    body = json.dumps(_plain_numbers(body), sort_keys=True)
+    body = json.dumps(_plain(body), sort_keys=True)
     return (request.method, unquote(request.path), query, headers, body, media_type)
 
 
-def _plain_numbers(value: Json) -> Json:
-    """Return a value in which 1.0 is written as 1: to JSON they are one number."""
+def _plain(value: Json) -> Json:
+    """Return a value in which 1.0 is written as 1, and JSON in a text without its blanks: the same to JSON."""
     match value:
+        case str() if value[:1] in ("{", "[") and (held := _value(value)) != value:
+            return {"JSON in a text": held}
         case float() if value.is_integer():
             return int(value)
         case list():
-            return [_plain_numbers(one) for one in value]
+            return [_plain(one) for one in value]
         case Mapping():
-            return {name: _plain_numbers(one) for name, one in value.items()}
+            return {name: _plain(one) for name, one in value.items()}
     return value
 
 

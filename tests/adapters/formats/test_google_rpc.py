@@ -250,3 +250,18 @@ def test_a_field_of_a_field_is_a_dotted_parameter() -> None:
     query = {"span.start": "1", "span.end": "9"}
     exchange = Exchange(Request("GET", "/v1/orders", query), 400, {}, b"", "e", 0.0)
     assert [one.pointer for one in GoogleRpcFormat().read(exchange, status(detail))] == ["/query/span.end"]
+
+
+@pytest.mark.parametrize(
+    ("message", "metadata", "read_as"),
+    [
+        ("generic_error", {"err": "empty paths", "id": "7"}, "empty paths"),
+        ("The paths are empty", {"err": "empty paths"}, "The paths are empty"),
+        ("generic_error", {"err": "empty paths", "hint": "say where"}, "generic_error"),
+        ("generic_error", {"err": "EMPTY"}, "generic_error"),
+        ("generic_error", {}, "generic_error"),
+    ],
+)
+def test_the_sentence_that_only_an_error_info_has(message: str, metadata: dict[str, str], read_as: str) -> None:
+    info = any_of("google.rpc.ErrorInfo", reason="generic_error", metadata=metadata)
+    assert [one.message for one in read(status(info, message=message))] == [read_as]

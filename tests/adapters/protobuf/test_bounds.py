@@ -6,8 +6,10 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-from corrigible.adapters.protobuf.descriptors import load
+from corrigible.adapters.operation import ANY
+from corrigible.adapters.protobuf.descriptors import Descriptors, load
 from corrigible.adapters.protobuf.service_description import ProtobufDescription
 from corrigible.rules.budget import Budget, within
 from corrigible.schema.exchange import Json, Request
@@ -50,3 +52,23 @@ def test_steps_grow_no_faster_than_the_message(description: ProtobufDescription,
     assert 0 < told <= 64
     assert once < 20_000
     assert judged(description, SHAPES[shape](2000))[1] <= 4.4 * once
+
+
+def test_places_of_a_message_that_holds_its_own_kind_are_those_beside_what_was_sent() -> None:
+    file = FileDescriptorProto(name="plan.proto", package="plan", syntax="proto3")
+    node = file.message_type.add(name="Node")
+    for number, (name, label) in enumerate((("left", 1), ("right", 1), ("inner", 3)), 1):
+        node.field.add(name=name, number=number, label=label, type=11, type_name=".plan.Node", json_name=name)
+    node.field.add(name="name", number=9, label=1, type=9, json_name="name")
+    file.service.add(name="Plans").method.add(name="Run", input_type=".plan.Node", output_type=".plan.Node")
+    plans = ProtobufDescription(Descriptors([file]))
+    outermost = {("body", name) for name in ("left", "right", "inner", "name")}
+    assert set(plans.vocabulary("plan.Plans/Run").places) == outermost
+    deep: Json = {"name": "last"}
+    for _ in range(7):
+        deep = {"left": deep}
+    places = set(plans.vocabulary("plan.Plans/Run", deep).places)
+    assert ("body", *["left"] * 7, "right") in places
+    assert ("body", "right", "left") not in places, "what holds it was not sent"
+    many: Json = {"inner": [{"left": {}}] * 100_000}
+    assert ("body", "inner", ANY, "left", "right") in plans.vocabulary("plan.Plans/Run", many).places

@@ -221,6 +221,7 @@ def test_more_than_was_wished_is_not_sent_by_readers_that_send_what_is_flagged(
     assert (outcome.request.body[member] if isinstance(outcome, Next) else None) == after
 
 
+GOLD = "label should be 'gold'"
 VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "elsewhere": ("POST", "/parcels", {"sender": 7, "label": "x"}, 400, "label must be a string like sender"),
     "known name": ("POST", "/parcels", {"Sender": "x"}, 400, "Sender must not be blank"),
@@ -233,7 +234,7 @@ VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "truth word": ("POST", "/parcels", {"mark": "YES"}, 400, "mark: 'YES' is not one of [True, 'true', 'yes', 'no']"),
     "words alone": ("POST", "/parcels", {"free": 5}, 400, "free must be a string"),
     "filled in": ("POST", "/orders", {"total": 1}, 400, "pick another ID"),
-    "more": ("POST", "/parcels", {"timeout": "5m"}, 400, "timeout should be '5h'"),
+    "more": ("POST", "/parcels", {"label": "basic"}, 400, {"errors": [{"field": "label", "message": GOLD}]}),
 }
 """For a veto an edit that is sent without it: what the others are against, a repair asks for by itself."""
 

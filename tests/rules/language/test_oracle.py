@@ -258,6 +258,6 @@ def test_what_packs_may_not_use_is_refused_with_what_to_write(text: str, instead
 
 def test_the_runtime_is_of_tests_alone() -> None:
     sources = [path for path in committed() if path.suffix in (".py", ".pyi") and ROOT / "tests" not in path.parents]
-    assert len(sources) > 500
+    assert len(sources) > 400
     assert [path for path in sources if "cel_expr_python" in path.read_text("utf-8")] == []
     assert Path(ROOT / "pyproject.toml").read_text("utf-8").count("cel-expr-python") == 1

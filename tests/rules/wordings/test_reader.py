@@ -242,3 +242,16 @@ def test_a_set_finds_whatever_a_pattern_matches(name: str) -> None:
 
 def _listed(value: str | list[str]) -> list[str]:
     return value if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "values"),
+    [
+        ("Barn north does not exist in farm meadows", ()),
+        ("barn not found: north", ("north",)),
+        ("barn not found in farm: north", ("north",)),
+    ],
+)
+def test_what_is_not_there_is_not_where_it_was_looked_for(sentence: str, values: tuple[str, ...]) -> None:
+    said = [one for one in read(sentence).of(Kind.ABSENT) if one.row.endswith(".not-found-colon")]
+    assert tuple(value for one in said for value in one.slots["value"]) == values

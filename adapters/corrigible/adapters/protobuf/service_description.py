@@ -241,7 +241,7 @@ def _fields(message: Any, body: Json) -> Iterator[Path]:
             elif field.is_repeated:
                 held = [one for listed in held if isinstance(listed, list) for one in listed]
             if inner is not None:
-                waiting.append(((*place, ANY) if field.is_repeated else place, inner, held))
+                waiting.append(((*place, ANY) if field.is_repeated else place, inner, held[:MOST_PLACES]))
 
 
 def _paths(descriptors: Descriptors) -> Iterator[tuple[str, str]]:

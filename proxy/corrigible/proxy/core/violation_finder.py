@@ -572,12 +572,13 @@ def noted(violation: SchemaViolation, request: Request, operation: str, descript
 def told_apart(wrong: SchemaViolation, request: Request, description: Described) -> SchemaViolation:
     """Return a violation of the method of a write, unsure where another one may be meant.
 
-    Nothing was sent, so that it may have been meant to read. Or the path with one name more has the method:
-    `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten.
+    Nothing was sent, so that it may have been meant to read where both are described. Or the path with one name more
+    has the method: `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten.
     """
     if wrong.keyword != "method" or request.method not in _WRITES:
         return wrong
-    is_bare = request.body is None and not request.query
+    offered = choices(wrong.schema)
+    is_bare = request.body is None and not request.query and "GET" in offered and len(offered) > 1
     below = description.operations.find(request.method, f"{request.path.rstrip('/')}/{_SOME_NAME}")
     doubt = BARE if is_bare else UNNAMED if below is not None else ""
     return wrong._replace(schema={**wrong.schema, doubt: True}) if doubt else wrong
