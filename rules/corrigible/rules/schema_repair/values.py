@@ -71,7 +71,7 @@ def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> lis
     made = [] if way is None else way(value, schema, place)
     out: dict[tuple[type, str], Spelling] = {}
     for one in made:
-        if first_violation(one.value, schema, text=place.text) is None:
+        if not same_json(one.value, value) and first_violation(one.value, schema, text=place.text) is None:
             out.setdefault((type(one.value), repr(one.value)), one)
     return list(out.values())
 
