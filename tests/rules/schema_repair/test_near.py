@@ -71,7 +71,7 @@ def test_one_near_value_is_confirmed_where_much_hangs_on_it(field: str, value: s
     [
         ("currency", "USD", ["usd", "eur"]),
         ("colour", "grene", ["green", "red"]),
-        ("colour", "reds", ["green", "red"]),
+        ("kind", "maps", ["map", "list"]),
         ("payment_method_types", "crad", ["card", "cash"]),
         ("refund_reason", "duplicat", ["duplicate", "fraudulent"]),
     ],
