@@ -152,7 +152,8 @@ def _of_sentences(text: WordingText, rows: Rows, number: int) -> Iterator[tuple[
         wordings = Wordings(Rows(rows.language, rows.words, (row,)))
         found = [read(example, only=wordings).said for example in text.example]
     except ValueError as problem:
-        yield "pattern", f"no expression of RE2: {str(problem).partition(': (')[0]}"  # the rest is the pattern, unfolded
+        # After a colon RE2 repeats the pattern, with its slots unfolded.
+        yield "pattern", f"no expression of RE2: {str(problem).partition(': (')[0]}"
         return
     for example, said in zip(text.example, found, strict=True):
         if not said:
@@ -160,7 +161,8 @@ def _of_sentences(text: WordingText, rows: Rows, number: int) -> Iterator[tuple[
     for slot, values in text.gives.items():
         given = found[0][0].slots.get(slot, ()) if found[0] else ()
         if found[0] and list(given) != values:
-            yield "gives", f"the pattern takes {_listed(given)} as {{{slot}}} of the first example, not {_listed(values)}"
+            taken = f"takes {_listed(given)} as {{{slot}}} of the first example"
+            yield "gives", f"the pattern {taken}, not {_listed(values)}"
     for counter in text.counter:
         if read(counter, only=wordings).said:
             yield "counter", f"matches its counter-example: {counter}"
