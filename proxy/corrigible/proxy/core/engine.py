@@ -404,7 +404,8 @@ def retry_after(exchange: Exchange) -> float | None:
         return int(value) if len(value) <= _MOST_DIGITS else None
     then, date = unix(value), exchange.headers.get("date")
     now = unix(date) if date else int(exchange.started)
-    return max(0, then - now) if then is not None and now else None
+    seconds = max(0, then - now) if then is not None and now else None
+    return seconds if seconds is None or seconds < 10**_MOST_DIGITS else None
 
 
 _MOST_DIGITS = 9
