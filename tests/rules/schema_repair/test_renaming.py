@@ -228,9 +228,10 @@ def test_the_only_undeclared_name_for_the_only_missing_one_is_confirmed(name: st
     ("name", "meant", "asks"),
     [
         ("passwordHash", "password", True),
-        ("enabledAt", "enabled", True),
-        ("passwords", "password", False),
-        ("pasword", "password", False),
+        ("colourCode", "colour", True),
+        ("sealedAt", "sealed", True),
+        ("colours", "colour", False),
+        ("coluor", "colour", False),
     ],
 )
 def test_a_missing_name_that_was_sent_with_a_word_more_is_confirmed(name: str, meant: str, asks: bool) -> None:
