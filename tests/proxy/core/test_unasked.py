@@ -216,6 +216,8 @@ def test_what_rests_on_one_source_is_offered(engine: Engine, path: str, body: An
         ("free", 500, "free must be at most 9", 9),
         ("amount", 500, "amount must be at most 9", None),
         ("free", "prod", "free must be one of: prod1, dev", None),
+        # Nothing says that null may be left out.
+        ("free", None, "free must be one of: open, closed", None),
         ("label", "a.example/b", "label should be 'https://a.example/b'", "https://a.example/b"),
         ("fragile", False, "fragile must be one of: true", None),
     ],
