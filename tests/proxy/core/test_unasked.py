@@ -217,6 +217,10 @@ def test_what_rests_on_one_source_is_offered(engine: Engine, path: str, body: An
         ("free", 500, "free must be at most 9", 9),
         ("amount", 500, "amount must be at most 9", None),
         ("free", "prod", "free must be one of: prod1, dev", None),
+        ("free", 5, "`free` may only be set to 1 when thinking is enabled.", None),
+        ("free", 500, "number of actions (600) exceeds configured limit (50)", None),
+        # Nothing says that null may be left out.
+        ("free", None, "free must be one of: open, closed", None),
         ("label", "a.example/b", "label should be 'https://a.example/b'", "https://a.example/b"),
         ("fragile", False, "fragile must be one of: true", None),
     ],
@@ -232,6 +236,7 @@ def test_more_than_was_wished_is_not_sent_by_readers_that_send_what_is_flagged(
 
 
 GOLD = "label should be 'gold'"
+ONLY_ONE = "`free` may only be set to 1 when thinking is enabled."
 TWO = ["must be an integer", "must be a string"]
 VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "elsewhere": ("POST", "/parcels", {"sender": 7, "label": "x"}, 400, "label must be a string like sender"),
@@ -246,6 +251,7 @@ VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "words alone": ("POST", "/parcels", {"free": 5}, 400, "free must be a string"),
     "contradicted": ("POST", "/parcels", {"free": "1"}, 400, {"errors": {"free": TWO}}),
     "decides": ("POST", "/parcels", {"amount": 5}, 400, {"errors": [{"field": "amount", "message": "must be <= 3"}]}),
+    "no wish": ("POST", "/parcels", {"free": 5}, 400, {"errors": [{"field": "free", "message": ONLY_ONE}]}),
     "filled in": ("POST", "/orders", {"total": 1}, 400, "pick another ID"),
     "more": ("POST", "/parcels", {"label": "basic"}, 400, {"errors": [{"field": "label", "message": GOLD}]}),
 }

@@ -345,10 +345,22 @@ def _is_more(edit: Edit) -> bool:
 
 def _is_decisive(edit: Edit) -> bool:
     """Whether another amount, right or person is put where one was sent: a limit that the answer states is no wish."""
+    return any(is_decisive(_name(one.place), edit.refused.request) for one in _other_values(edit))
+
+
+def _is_no_wish(edit: Edit) -> bool:
+    """Whether the answer alone states one number in place of another, or how many there may be."""
+    numbers = [one for one in _other_values(edit) if _number(one.new) is not None]
+    if not numbers or Evidence.DECLARED in edit.evidence:
+        return False
+    return bool(choices(edit.error.stated) or read(edit.error.message).of(Kind.LIMIT))
+
+
+def _other_values(edit: Edit) -> list[Change]:
+    """Return the changes that put another value where one was sent, of an edit that says that it changes the intent."""
     if not edit.suggestion["safety"].get("changes_intent"):
-        return False  # the same value in another form
-    others = [one for one in edit.changes if not one.is_move and not is_same_value(one.old, one.new)]
-    return any(is_decisive(_name(one.place), edit.refused.request) for one in others)
+        return []
+    return [one for one in edit.changes if not one.is_move and not is_same_value(one.old, one.new)]
 
 
 def _is_cut(change: Change) -> bool:
@@ -403,6 +415,7 @@ VETOES: Final = (
     Veto("words alone", "only words of the answer tell the place, and what has to stand there", _is_placed_by_words),
     Veto("filled in", "a value is added that nobody sent, and the answer misses none", _is_filled_in),
     Veto("decides", "another amount, right or person is put where one was sent", _is_decisive),
+    Veto("no wish", "only the answer states this number, or how many there may be", _is_no_wish),
     Veto("more", "more may be asked for than was: an amount, a time, a right", _is_more),
 )
 """Laws 4 to 8 of the design: no invented values, nothing lost unsaid, near is not enough where it is not alone."""
