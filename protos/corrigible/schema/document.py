@@ -122,6 +122,12 @@ def leaves(value: Json, pointer: str = "") -> Iterator[Leaf]:
         waiting += reversed(inner)
 
 
+def texts(value: Json) -> Iterator[str]:
+    """Yield each text and number inside a value, as a text."""
+    inner = (one for _, one in leaves(value))
+    return (scalar_text(one) for one in inner if one is not None and not isinstance(one, bool | Mapping | list))
+
+
 def is_index(part: str) -> bool:
     """Whether a part is an array index (RFC 6901 section 4), and no number that takes long to read."""
     return part.isascii() and part.isdecimal() and len(part) < _LONGEST_INDEX and str(int(part)) == part

@@ -311,3 +311,19 @@ def test_a_told_lack_in_an_object_that_was_sent_is_at_its_place() -> None:
 def test_what_is_unknown_is_the_value_or_its_name(told: Json, expected: str) -> None:
     (error,) = errors_at_places(Exchange(REQUEST, 400, {}, b""), told, DECLARED)
     assert (error.pointer, error.constraint) == ("/body/label", expected)
+
+
+@pytest.mark.parametrize(
+    ("sent", "says", "stated", "expected"),
+    [
+        (["red"], "['red'] is not of type 'string'", {"validator": "type", "validator_value": "string"}, ""),
+        (["red", "gray"], "'gray' is not a colour", {"validator": "enum", "validator_value": ["red"]}, "/1"),
+    ],
+)
+def test_a_value_inside_is_meant_only_where_it_is_what_is_refused(
+    sent: Json, says: str, stated: dict[str, Json], expected: str
+) -> None:
+    request = Request("POST", "/crates", headers={"content-type": "application/json"}, body={"labels": sent})
+    told: Json = {"path": ["labels"], "message": says, **stated}
+    (error,) = errors_at_places(Exchange(request, 400, {}, b""), told, None)
+    assert error.pointer == f"/body/labels{expected}"

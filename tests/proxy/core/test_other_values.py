@@ -42,6 +42,7 @@ paths:
                 release: {type: string, enum: ["1.1", "1.10"]}
                 zip: {type: string}
                 name: {type: string}
+                sku: {type: string}
                 ref: {type: string}
                 refs: {type: array, items: {type: string}}
   /messages:
@@ -112,18 +113,19 @@ def test_another_spelling_is_repaired_in_silence(engine: Engine, name: str, valu
 @rows(
     ("written", "name", "repaired"),
     [
-        ("5", "ref", "5"),
-        ("-7", "ref", "-7"),
-        ("12345678901234567890", "ref", "12345678901234567890"),
-        ("1.5", "ref", "1.5"),
-        ("5.0", "ref", "5.0"),
-        ("1.10", "ref", None),
-        ("1e3", "ref", None),
-        ("20000000000000000000", "ref", None),
-        ("123456789012345678901234", "ref", None),
+        ("5", "sku", "5"),
+        ("-7", "sku", "-7"),
+        ("12345678901234567890", "sku", "12345678901234567890"),
+        ("1.5", "sku", "1.5"),
+        ("5.0", "sku", "5.0"),
+        ("5", "ref", None),  # what a reference begins with is not said
+        ("1.10", "sku", None),
+        ("1e3", "sku", None),
+        ("20000000000000000000", "sku", None),
+        ("123456789012345678901234", "sku", None),
         ("20000000000000000000", "refs", None),
         ("1.10", "refs", None),
-        ("5", "refs", ["5"]),
+        ("5", "refs", None),  # mended, and put into a list: both have to be confirmed
         ("1.10", "release", None),
         ("1.1", "release", "1.1"),
     ],

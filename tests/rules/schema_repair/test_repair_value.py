@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corrigible.rules.schema_repair.schema_violation import Place
 from corrigible.rules.schema_repair.values import repair_value
+from corrigible.schema.edit import same_json
+from corrigible.schema.exchange import Json
 from tests._support.counted import counted
 from tests._support.rows import rows
 
@@ -216,3 +220,11 @@ def test_only_an_aside_is_cut(name: str) -> None:
         (cut,) = repair_value("maxLength", "a long title", {"maxLength": 6}, Place(aside))
         assert (cut.value, cut.assumption) == ("a long", "the text is cut to the length that is allowed")
     assert repair_value("maxLength", "abcd", {"maxLength": 3, "pattern": "^[a-z]+$"}, Place("note")) == []
+
+
+@given(value=st.one_of(st.text(max_size=8), st.integers(), st.booleans(), st.lists(st.text(max_size=4), max_size=2)))
+def test_no_repair_leaves_a_value_as_it_was(value: Json) -> None:
+    for keyword in ("type", "enum", "format", "minimum", "maxLength"):
+        for kind in ("string", "integer", "array", "boolean"):
+            made = repair_value(keyword, value, {"type": kind, "maxLength": 3}, Place())
+            assert not any(same_json(one.value, value) for one in made)

@@ -310,12 +310,14 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
 def _inside(error: Violation, ranked: Sequence[Ranked], request: Request) -> Violation:
     """Return an error whose told place holds the one that its text tells of at that one.
 
-    Where the told place is itself what is stated to be refused, the text has to quote one value inside.
+    Where the told place is itself what is stated to be refused, the text has to quote one value inside that is, too.
     """
     best = ranked[0] if ranked else None
     if best is None or best.place.pointer == error.pointer or best.probability < SURE:
         return error
     is_refused = first_violation(value_at(request, error.pointer), error.stated) is not None
+    if is_refused and first_violation(best.place.value, error.stated) is None:
+        return error
     is_told = {*best.evidence} >= _QUOTED_ALONE if is_refused else not _TELLING.isdisjoint(best.evidence)
     return _placed(error, best) if is_told else error
 

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from corrigible.conformance.lift.log import UNOBTAINABLE
 from corrigible.conformance.model.yaml_file import load_yaml, path_pattern
-from corrigible.schema.document import pointer_parts, scalar_text
+from corrigible.schema.document import pointer_parts, scalar_text, texts
 from corrigible.schema.exchange import Json, Request
 
 _FACTORS: Final[Mapping[str, Decimal]] = MappingProxyType(
@@ -372,21 +372,6 @@ def fill(value: Json, saved: Mapping[str, Json]) -> Json:
             return [fill(inner, saved) for inner in value]
         case _:
             return value
-
-
-def texts(value: Json) -> Iterator[str]:
-    """Yield every text and number inside a value."""
-    match value:
-        case Mapping():
-            for inner in value.values():
-                yield from texts(inner)
-        case list():
-            for inner in value:
-                yield from texts(inner)
-        case None | bool():
-            return
-        case _:
-            yield scalar_text(value)
 
 
 ENDINGS: Final = TASKS / "endings"

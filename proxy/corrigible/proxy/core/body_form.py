@@ -57,9 +57,10 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
         return None
     operation = case.match.operation
     documented = description.body_schemas(operation) if description is not None and operation else {}
-    if not documented and status == _UNSUPPORTED and _is_json_text(request):
+    listed = _accepted(case.exchange.headers, request.method) if status == _UNSUPPORTED else ()
+    if not documented and not listed and status == _UNSUPPORTED and _is_json_text(request):
         documented = {JSON: {}}
-    accepted = _accepted(case.exchange.headers, request.method) if status == _UNSUPPORTED and documented else ()
+    accepted = listed if documented else ()
     is_refused = status in (_UNSUPPORTED, _NOT_ACCEPTABLE)
     violation = body_form_violation(request, documented, accepted, is_refused=is_refused)
     if violation is None:

@@ -27,8 +27,8 @@ def nearest(text: str, candidates: Sequence[Any]) -> list[str]:
 
     Case, `-`, `_` and spaces do not count. Near is a misspelling, a beginning or an ending more or less, or a candidate
     in which every word of the text is found. What begins with another letter is never near by itself, in no word of it:
-    a prefix turns a meaning around (`unmetered`, `biweekly`, `no_prorations`, `max_` for `min_`). Nor is one with other
-    numbers in the same places: `v1.1` is not `v1.0`.
+    a prefix turns a meaning around (`unmetered`, `biweekly`, `no_prorations`, `max_` for `min_`), also one that begins
+    alike (`prepaid`). Nor is one with other numbers in the same places: `v1.1` is not `v1.0`.
 
     One element means that nothing else is as near: whatever is as few typing errors away is in the list too, with any
     first letter, and so is every candidate that begins with the text (`TIMESTAMP`: `TIMESTAMP_ASC`, `TIMESTAMP_DESC`).
@@ -282,6 +282,8 @@ def _word_nearness(word: str, other: str) -> float:
     if word[:1] != other[:1]:
         return 0.0
     shorter, longer = sorted((word, other), key=len)
+    if longer.endswith(shorter) and len(longer) > len(shorter) + 1 and longer != f"is{shorter}":
+        return 0.0  # `paid` and `postpaid` begin alike by chance: a prefix turns a meaning around
     is_short = len(shorter) <= _SHORTEST and len(shorter) < _LEAST_SHARE * len(longer)
     if is_short and not longer.startswith(shorter):
         return 0.0  # `MIN` has letters of `MEDIAN`, and is none of its forms

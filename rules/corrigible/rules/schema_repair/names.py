@@ -29,7 +29,7 @@ from corrigible.rules.safety.nearness import (
     letters,
     nearest,
 )
-from corrigible.rules.safety.spelling import may_be_other_word
+from corrigible.rules.safety.spelling import is_form, may_be_other_word
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -475,6 +475,9 @@ def _is_other(source: str, target: str, request: Request) -> bool:
     name, meant = segments(source)[-1], segments(target)[-1]
     if request.method in READS or is_same(name, meant):
         return False
+    one, two = letters(name), letters(meant)
+    if len(one) > len(two) + 1 and one.startswith(two) and not is_form(two, one):
+        return True  # a word more says what else it is: `passwordHash` is no `password`
     return may_be_other_word(name, meant) or not _PARTIES.isdisjoint(set(words(meant)).difference(words(name)))
 
 

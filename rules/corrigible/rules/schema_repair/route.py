@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from rapidfuzz.distance import OSA
 
 from corrigible.rules.functions.builtin import Operation
-from corrigible.rules.safety.decisive import READS, deletes, word_set, words
+from corrigible.rules.safety.decisive import READS, calls_what_decides, word_set, words
 from corrigible.rules.safety.nearness import nearest
 from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.schema.exchange import Json, Request
@@ -296,6 +296,6 @@ def _to(
     old = request.method if is_method else request.path
     ops: list[Operation] = [{"op": "test", "path": place, "value": old}, {"op": "replace", "path": place, "value": new}]
     changed = replace(request, method=new) if is_method else replace(request, path=new)
-    confirm = confirm or deletes(request) or deletes(changed)
+    confirm = confirm or calls_what_decides(request, changed)
     action = "USE_ALTERNATIVE_ENDPOINT"
     return edit(violation, request, ops, message, changes_intent=intent, requires_confirmation=confirm, action=action)

@@ -71,7 +71,7 @@ def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> lis
     made = [] if way is None else way(value, schema, place)
     out: dict[tuple[type, str], Spelling] = {}
     for one in made:
-        if first_violation(one.value, schema, text=place.text) is None:
+        if not same_json(one.value, value) and first_violation(one.value, schema, text=place.text) is None:
             out.setdefault((type(one.value), repr(one.value)), one)
     return list(out.values())
 
@@ -91,6 +91,8 @@ _MOST_VALUES: Final = 5000
 """Of a closed list that is searched for near values: each costs time, and nobody is offered thousands."""
 _TRUTHS: Final = frozenset({"true", "false"})
 """A closed list of texts that are truth values: `yes` is read as one of them, as it is where they are no texts."""
+_SHORTEST_END: Final = 3
+"""Letters of a value at the end of a text that are not there by chance."""
 _LIST_SEPARATOR: Final = re.compile(r"[,;|]")
 _ONLY: Final = "another value was asked for, this is the one there is"
 
@@ -142,15 +144,18 @@ def _common_beginning(names: Sequence[str], marks: str = "_-.:/") -> str:
 def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
     """Add the values that may be meant as well, where one is near.
 
-    The text goes on with one: `weekday` is no week, `squash_merge` may be either. Or one has the word as it was sent:
-    `choice` may be `choices` or `multiple_choice`.
+    The text goes on with one, or ends with it: `weekday` is no week, `squash_merge` may be either, and `isactive` is
+    `active` as much as `inactive`. Or one has the word as it was sent: `choice` may be `choices` or `multiple_choice`.
     """
     if len(near) != 1:
         return near
     sent, one = letters(text), letters(near[0])
     rest = sent[len(one) :] if sent.startswith(one) else ""
     others = [name for name in names if name != near[0]]
-    return near + [name for name in others if (rest and letters(name) == rest) or sent in split_words(name)]
+    ends = {name for name in others if len(letters(name)) >= _SHORTEST_END and sent.endswith(letters(name))}
+    return near + [
+        name for name in others if name in ends or (rest and letters(name) == rest) or sent in split_words(name)
+    ]
 
 
 # Types

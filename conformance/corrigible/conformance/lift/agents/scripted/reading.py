@@ -18,7 +18,6 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator, SchemaError
 from jsonschema.exceptions import ValidationError
 
-from corrigible.conformance.lift.task import texts
 from corrigible.conformance.model.yaml_file import path_pattern
 from corrigible.schema.carrier import CAUSE, DETAIL
 from corrigible.schema.document import (
@@ -29,6 +28,7 @@ from corrigible.schema.document import (
     is_path,
     pointer_parts,
     scalar_text,
+    texts,
 )
 from corrigible.schema.document import value_at as document_value
 from corrigible.schema.exchange import Json, Request
