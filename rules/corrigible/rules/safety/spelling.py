@@ -21,12 +21,11 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
-from rapidfuzz.distance import OSA
 
 from corrigible.schema.cache import cached
 from corrigible.schema.exchange import Json
 
-from .nearness import is_plural, is_same, letters, split_words
+from .nearness import is_plural, is_same, letters, slips, split_words
 
 LONGEST: Final = 9
 """Letters of the longest word in the list."""
@@ -70,17 +69,17 @@ def may_be_other_word(text: str, near: str) -> bool:
 
 
 def _may_be_other(word: str, other: str) -> bool:
-    slips = OSA.distance(word, other, score_cutoff=_MOST_SLIPS)
+    found = slips(word, other, _MOST_SLIPS)
     shorter, longer = sorted((word, other), key=len)
-    if slips > _MOST_SLIPS or is_plural(word, other) or is_form(shorter, longer):
+    if found > _MOST_SLIPS or is_plural(word, other) or is_form(shorter, longer):
         return False
     if len(longer) >= _SHORTEST_DOUBLED and _DOUBLED.sub(r"\1", word) == _DOUBLED.sub(r"\1", other):
         return False
-    if _american(word) == _american(other) or (slips == 1 and sorted(word) == sorted(other)):
+    if _american(word) == _american(other) or (found == 1 and sorted(word) == sorted(other)):
         return False
     if not word.isalpha():
         return True  # a version or a code: another digit is another thing
-    if slips == 1 and longer.startswith(shorter):
+    if found == 1 and longer.startswith(shorter):
         return is_known(word) and len(shorter) < _CUT_SHORT
     return is_known(word) or (len(word) <= _SHORT and not _is_shortened(word, other))
 
