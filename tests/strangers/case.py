@@ -109,9 +109,13 @@ class Case(_Data):
         calls = [call for call, status in zip(self.right, accepted, strict=True) if status < 400]
         return [document(call.wire(self.values)) for call in calls]
 
+    def single(self) -> list[Request]:
+        """Return the requests in which one fault of several is mended."""
+        return [document(call.wire(self.values)) for call in self.steps]
+
     def steps_allowed(self) -> list[Request]:
         """Return the requests of which each change is right, whether or not it is enough."""
-        return [*self.right_requests(), *(document(call.wire(self.values)) for call in self.steps)]
+        return [*self.right_requests(), *self.single()]
 
 
 class Figures(_Data):

@@ -112,7 +112,9 @@ def _is_only_flagged(suggestion: Suggestion) -> bool:
 
 def judge(case: Case, episode: Episode) -> Verdict:
     """Compare how an episode ended with the truth."""
-    last, is_done = episode.sent[-1], episode.result == "done"
+    last = episode.sent[-1]
+    # What mends one fault of several the server refuses again, for the other one.
+    is_done = episode.result == "done" and not any(is_same(document(wire_request(last)), one) for one in case.single())
     is_kept = is_done and _is_right(case, last)
     is_confirmed = episode.confirmable is not None and _is_right(case, episode.confirmable)
     is_asked = episode.result == "ask" and _points_at(episode, case.ask_at)
