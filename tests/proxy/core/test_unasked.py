@@ -209,7 +209,8 @@ def test_what_rests_on_one_source_is_offered(engine: Engine, path: str, body: An
     ("member", "sent", "message", "after"),
     [
         ("weight", 5, "weight must be at least 9", None),
-        ("weight", "5", "weight must be at least 9", 5),
+        ("weight", "5", "weight must be at least 9", None),
+        ("weight", "12", "weight must be at least 9", 12),
         ("timeout", "5m", "timeout should be '5h'", None),
         ("label", "basic", "label should be 'gold'", None),
         ("label", "read", "label should be 'admin:read'", None),

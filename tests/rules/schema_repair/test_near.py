@@ -51,6 +51,7 @@ def test_more_than_can_be_read_are_asked_with_all_that_is_allowed() -> None:
         ("currency", "usx", ["usd", "eur"]),
         ("coin", "USDT", ["USD", "EUR"]),  # a code with a letter more is another one
         ("protocol", "https", ["http", "tcp"]),
+        ("shade", "dark", ["darkgreen", "red"]),  # one of two words
         ("visibility", "privat", ["private", "public"]),
         ("defaultRole", "admn", ["admin", "viewer"]),
         ("token_scope", "writ", ["write", "read"]),

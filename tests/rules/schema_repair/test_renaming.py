@@ -228,9 +228,10 @@ def test_the_only_undeclared_name_for_the_only_missing_one_is_confirmed(name: st
     ("name", "meant", "asks"),
     [
         ("passwordHash", "password", True),
-        ("enabledAt", "enabled", True),
-        ("nicknames", "nickname", False),
-        ("nickame", "nickname", False),
+        ("colourCode", "colour", True),
+        ("sealedAt", "sealed", True),
+        ("colours", "colour", False),
+        ("coluor", "colour", False),
         ("pasword", "password", True),  # no name of a secret is guessed
     ],
 )

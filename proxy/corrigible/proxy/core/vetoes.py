@@ -26,6 +26,7 @@ from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
 from corrigible.rules.safety.decisive import is_decisive, word_set, words
 from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
+from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import choices, kind_of, types
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
@@ -90,9 +91,19 @@ def _is_known_name(edit: Edit) -> bool:
 
 
 def _is_told_otherwise(edit: Edit) -> bool:
-    """Whether the answer has another declared name or allowed value instead of what an edit sends."""
+    """Whether the answer has another declared name or allowed value instead of what an edit sends, or bars a number."""
     said = tokens_of(edit.error.message)
-    return any(_has_another(change, edit.refused, said) for change in edit.changes)
+    return _is_barred(edit) or any(_has_another(change, edit.refused, said) for change in edit.changes)
+
+
+_LIMITS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+
+
+def _is_barred(edit: Edit) -> bool:
+    """Whether an edit sends a number that the limits which the answer states for it leave out: it would be refused."""
+    limits = {name: edit.error.stated[name] for name in _LIMITS if name in edit.error.stated}
+    here = [one.new for one in edit.changes if edit.error.pointer in ("", one.place)] if limits else []
+    return any(kind_of(one) in ("integer", "number") and first_violation(one, limits) is not None for one in here)
 
 
 def _has_another(change: Change, refused: Refused, said: Tokens) -> bool:

@@ -21,12 +21,11 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
-from rapidfuzz.distance import OSA
 
 from corrigible.schema.cache import cached
 from corrigible.schema.exchange import Json
 
-from .nearness import is_plural, is_same, split_words
+from .nearness import is_plural, is_same, letters, slips, split_words
 
 LONGEST: Final = 9
 """Letters of the longest word in the list."""
@@ -70,28 +69,33 @@ def may_be_other_word(text: str, near: str) -> bool:
 
 
 def _may_be_other(word: str, other: str) -> bool:
-    slips = OSA.distance(word, other, score_cutoff=_MOST_SLIPS)
+    found = slips(word, other, _MOST_SLIPS)
     shorter, longer = sorted((word, other), key=len)
-    if slips > _MOST_SLIPS or is_plural(word, other) or is_form(shorter, longer):
+    if found > _MOST_SLIPS or is_plural(word, other) or is_form(shorter, longer):
         return False
     if len(longer) >= _SHORTEST_DOUBLED and _DOUBLED.sub(r"\1", word) == _DOUBLED.sub(r"\1", other):
         return False
-    if _american(word) == _american(other) or (slips == 1 and sorted(word) == sorted(other)):
+    if _american(word) == _american(other) or (found == 1 and sorted(word) == sorted(other)):
         return False
     if not word.isalpha():
         return True  # a version or a code: another digit is another thing
-    if slips == 1 and longer.startswith(shorter):
+    if found == 1 and longer.startswith(shorter):
         return is_known(word) and len(shorter) < _CUT_SHORT
     return is_known(word) or (len(word) <= _SHORT and not _is_shortened(word, other))
 
 
-def is_other_code(text: str, value: str) -> bool:
-    """Whether one of two texts is the other and a letter more, and that is a code: `USDT`, `https`, `ftps`.
+def may_be_other_value(text: str, value: str) -> bool:
+    """Whether a text is the first of two words of a value, or one of both is a code and the other has a letter more.
+
+    `USDT`, `https` and `ftps` are codes.
 
     Codes have up to three letters, or no vowel. A letter more is an ending only where that makes a word (`gets`).
     """
     shorter, longer = sorted((text.casefold(), value.casefold()), key=len)
     is_code = len(shorter) <= _SHORT or _VOWEL.search(shorter) is None
+    rest = letters(value).removeprefix(letters(text))
+    if len(rest) >= _SHORTEST_STEM and rest != letters(value) and is_known(letters(text)) and is_known(rest):
+        return True  # `dark` is one of two words of `darkgreen`
     return is_code and len(longer) == len(shorter) + 1 and longer.startswith(shorter) and not is_known(longer)
 
 

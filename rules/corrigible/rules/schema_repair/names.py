@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from rapidfuzz.distance import OSA
-
 from corrigible.rules.budget import spend
 from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer, value_at
@@ -28,6 +26,7 @@ from corrigible.rules.safety.nearness import (
     is_slip,
     letters,
     nearest,
+    slips,
 )
 from corrigible.rules.safety.spelling import is_form, may_be_other_word
 from corrigible.schema.document import scalar_text
@@ -112,7 +111,7 @@ def _is_typo(name: str, other: str) -> bool:
     one, two = letters(name), letters(other)
     if one == two or (sorted(one) == sorted(two) and is_slip(name, other)):
         return True
-    return len(one) != len(two) and not is_plural(name, other) and OSA.distance(one, two, score_cutoff=1) <= 1
+    return len(one) != len(two) and not is_plural(name, other) and slips(one, two, 1) <= 1
 
 
 # Undeclared members

@@ -170,8 +170,10 @@ _CONTENT: Final = word_set("blob content data payload body secret raw document t
 """Last words of names of texts that may hold anything: an object there may be what the text has to spell."""
 _NAMED_JSON: Final = re.compile(r"(?:^|[_.-])(?:json|JSON)(?:$|[_.-]|[A-Z])|^json[A-Z]|[a-z]J(?:son|SON)(?:$|[A-Z])")
 """A name that says that the text there holds JSON: `extra_json`, `jsonPayload`."""
-_SPANS: Final = word_set("duration timeout interval ttl delay")
-"""Last words of names of spans of time, which a text has with a unit: 3600 may be seconds or milliseconds."""
+_WITH_UNITS: Final = word_set("duration timeout interval ttl delay memory disk storage capacity")
+"""Last words of names of amounts that a text has with a unit: 3600 may be seconds or milliseconds, 512 bytes or Mi."""
+_PAIRS: Final = ({"name", "value"}, {"key", "value"})
+"""Members of the elements of a list that stands for a map: the map has one member for each, and neither name."""
 
 
 def _cast(value: Json, schema: Schema, place: Place) -> list[Spelling]:
@@ -211,8 +213,8 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         if isinstance(inner := value.get("id", *named[:1]), str):
             return [Spelling(inner, _ID_OF_OBJECT)]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    is_span = is_number and not _SPANS.isdisjoint(words(place.name)[-1:])  # of what unit?
-    if (is_number and schema.get(SHAPED)) or is_span or _is_unknown_text(value, place):
+    has_unit = is_number and not _WITH_UNITS.isdisjoint(words(place.name)[-1:])  # which one?
+    if (is_number and schema.get(SHAPED)) or has_unit or _is_unknown_text(value, place):
         return []
     return _scalar(value, _as_text)
 
@@ -281,7 +283,8 @@ def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     is_it = is_one and first_violation(value[0], schema) is None
     if isinstance(value, list) and not place.text and not is_it and (name := _only_list(value, schema, place)):
         return [Spelling({name: value})]
-    return [Spelling(value[0])] if is_one else []
+    is_pair = is_one and not members(schema) and {*value[0]} in _PAIRS
+    return [Spelling(value[0])] if is_one and not is_pair else []
 
 
 def _only_list(value: list[Json], schema: Schema, place: Place) -> str:
