@@ -232,6 +232,7 @@ def test_the_only_undeclared_name_for_the_only_missing_one_is_confirmed(name: st
         ("sealedAt", "sealed", True),
         ("colours", "colour", False),
         ("coluor", "colour", False),
+        ("pasword", "password", True),  # no name of a secret is guessed
     ],
 )
 def test_a_missing_name_that_was_sent_with_a_word_more_is_confirmed(name: str, meant: str, asks: bool) -> None:
