@@ -34,7 +34,7 @@ endef
 
 # What modules are imported, Python compiles then: to compile all of them would take as long as the rest.
 $(DEMO): pyproject.toml
-	$(call install,--no-compile --editable '.[demo]',Corrigible with what the demo needs (200 MB))
+	$(call install,--no-compile --editable '.[demo]',Corrigible with what the demo needs (150 MB))
 	@touch $@
 
 $(ALL_SCENES): pyproject.toml

@@ -244,7 +244,7 @@ def _read(text: str, rows: Rows) -> tuple[Said, ...]:
 
 def test_the_wordings_of_the_guide_are_read_as_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row, pack, language = blocks("docs/wordings.md", "yaml")
-    (shown,) = blocks("docs/wordings.md", "text")
+    shown, shown_after = blocks("docs/wordings.md", "text")
     before, after = (shlex.split(line)[1:] for line in blocks_of_commands("docs/wordings.md") if " explain " in line)
     assert proxy_parser().parse_args(before).run(proxy_parser().parse_args(before)) == 0
     assert capsys.readouterr().out == shown
@@ -255,7 +255,9 @@ def test_the_wordings_of_the_guide_are_read_as_it_says(tmp_path: Path, capsys: p
     assert [said.states for said in _read("leeftijd moet een geheel getal zijn", dutch)] == [{"type": "integer"}]
     head = languages()["en"].path.read_text("utf-8").partition("rows:\n")[0]
     (tmp_path / "en.yaml").write_text(f"{head}rows:\n{row}", "utf-8")
-    assert [said.kind for said in _read(after[1], check_language(tmp_path / "en.yaml"))] == [Kind.VALUE]
+    [said] = _read(after[1], check_language(tmp_path / "en.yaml"))
+    lines = [f'{said.kind}: "{after[1][said.start : said.end]}"', f"  thing: {', '.join(said.slots['thing'])}"]
+    assert [*lines, f"  row: {said.row}"] == shown_after.splitlines()
     (tmp_path / "cinema").mkdir()
     (tmp_path / "cinema/pack.yaml").write_text(pack, "utf-8")
     assert load_pack(tmp_path / "cinema").wordings is not None

@@ -33,7 +33,7 @@ def test_what_is_installed_is_not_missed() -> None:
 
 @pytest.mark.parametrize(
     ("extra", "module"),
-    [("proxy", "rapidfuzz"), ("proxy", "google.protobuf"), ("grpc", "grpc"), ("grpc", "grpc_reflection")],
+    [("proxy", "google.protobuf"), ("conformance", "rapidfuzz"), ("grpc", "grpc"), ("grpc", "grpc_reflection")],
 )
 def test_one_missing_package_is_enough(extra: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)

@@ -115,7 +115,9 @@ def names_described(description: Path) -> frozenset[str]:
     if description.suffix == ".binpb":
         files = FileDescriptorSet.FromString(description.read_bytes())
         return frozenset(name.lower() for name in _named(MessageToDict(files)))
-    read = yaml.load(description.read_bytes(), yaml.CSafeLoader)
+    text = description.read_bytes()
+    # JSON writes what is beyond 16 bits as two escapes, which YAML does not take.
+    read = json.loads(text) if description.suffix == ".json" else yaml.load(text, yaml.CSafeLoader)
     return frozenset(name.lower() for name in _described(read))
 
 

@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from html import unescape
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -237,6 +236,8 @@ def _unescaped(match: re.Match[str]) -> str:
     if escape[0] == "<":
         return ""
     if escape[0] == "&":
+        from html import unescape  # 1 MB, which few texts need
+
         return unescape(escape)
     if escape[0] == "%" and escape[1] != "u":
         return unquote(escape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import zlib
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import NamedTuple
 
 _NAME = "content-encoding"
@@ -35,7 +36,8 @@ class Coding(NamedTuple):
 
 def coding(name: str) -> Coding | None:
     """Return how to undo and redo a Content-Encoding; None where it is not known here."""
-    return _CODINGS.get(name.strip().lower())
+    name = name.strip().lower()
+    return _INSTALLED[name]() if name in _INSTALLED else _CODINGS.get(name)
 
 
 def decoded(headers: Iterable[tuple[str, str]], body: bytes, limit: int) -> bytes:
@@ -99,11 +101,12 @@ _SIP = 16
 """Bytes of brotli decoded at once: its block of 16 MiB fits into less, and the decoder takes no limit."""
 
 
-def _brotli() -> dict[str, Coding]:
+@cache
+def _brotli() -> Coding | None:
     try:
         brotli = importlib.import_module("brotli")
     except ImportError:
-        return {}
+        return None
 
     def start(data: bytes, limit: int) -> Start:
         stream, out = brotli.Decompressor(), bytearray()
@@ -116,14 +119,15 @@ def _brotli() -> dict[str, Coding]:
             raise ValueError(str(problem)) from None
         return Start(bytes(out), is_whole=stream.is_finished())
 
-    return {"br": Coding(start, brotli.compress)}
+    return Coding(start, brotli.compress)
 
 
-def _zstandard() -> dict[str, Coding]:
+@cache
+def _zstandard() -> Coding | None:
     try:
         zstandard = importlib.import_module("zstandard")
     except ImportError:
-        return {}
+        return None
 
     def start(data: bytes, limit: int) -> Start:
         try:
@@ -135,7 +139,7 @@ def _zstandard() -> dict[str, Coding]:
             raise ValueError(str(problem)) from None
         return Start(out[:limit], is_whole=len(out) <= limit)
 
-    return {"zstd": Coding(start, zstandard.ZstdCompressor().compress)}
+    return Coding(start, zstandard.ZstdCompressor().compress)
 
 
 _GZIP = Coding(lambda data, limit: _inflate(data, limit, 31), lambda data: _deflate(data, 31))
@@ -145,6 +149,6 @@ _CODINGS = {
     "gzip": _GZIP,
     "x-gzip": _GZIP,
     "deflate": Coding(lambda data, limit: _inflate(data, limit, 15), lambda data: _deflate(data, 15)),
-    **_brotli(),
-    **_zstandard(),
 }
+_INSTALLED = {"br": _brotli, "zstd": _zstandard}
+"""Those that are not in each environment, and are imported on need."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from html import unescape
 from typing import Final
 from urllib.parse import unquote
 
@@ -101,7 +100,10 @@ def plain(text: str) -> str:
         before = text
         text = unicodedata.normalize("NFKC", text) if not text.isascii() else text
         text = unquote(text) if "%" in text else text
-        text = unescape(text) if "&" in text else text
+        if "&" in text:
+            from html import unescape  # 1 MB, which few names need
+
+            text = unescape(text)
         text = _ESCAPE.sub(_unescaped, text) if "\\" in text else text
         if text == before:
             break

@@ -17,16 +17,9 @@ from .exchange import Json
 _NAME: Final = "corrigible"
 
 _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
-    "proxy": (
-        "google.protobuf",
-        "jsonschema_rs",
-        "orjson",
-        "rapidfuzz",
-        "re2",
-        "yaml",
-    ),
+    "proxy": ("google.protobuf", "jsonschema_rs", "orjson", "re2", "yaml"),
     "grpc": ("grpc", "grpc_reflection"),
-    "conformance": ("grpc", "h11", "hpack", "jinja2", "jsonschema", "openapi_core", "rich", "schemathesis"),
+    "conformance": ("grpc", "hpack", "jinja2", "jsonschema", "openapi_core", "rapidfuzz", "rich", "schemathesis"),
 }
 """What the modules of an extra are recognised by."""
 

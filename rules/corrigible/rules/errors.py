@@ -9,7 +9,6 @@ A refusal by the upstream is none of these. It is an `Exchange`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,5 +67,7 @@ def gather(errors: Iterable[AuthoringError]) -> AuthoringError | None:
 
 def suggest_spelling(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean "x"?` for the nearest known word, or nothing where none is near."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    from difflib import get_close_matches  # only where something is wrong
+
+    near = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f'; did you mean "{near[0]}"?' if near else ""

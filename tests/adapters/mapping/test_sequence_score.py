@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.adapters.mapping.evaluation import Averages, common_length, score_sequences
+from corrigible.adapters.mapping.evaluation import Averages, score_sequences
+from corrigible.rules.safety.nearness import common_length
 
 
 @pytest.mark.parametrize(

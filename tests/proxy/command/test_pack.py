@@ -263,3 +263,14 @@ def test_called_wrongly(
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (2, [])
     assert said in err[-1]
+
+
+def test_lint_counts_wordings_and_explain_reads_them(tmp_path: Path, capsys: Capture) -> None:
+    row = "{id: exists.row-sold, pattern: 'row {value} went to', example: Row 7 went to Ann, counter: Row 7 is free}"
+    manifest = "name: cinema\ntitle: Cinema\nversion: 1.0.0\napi: {name: Cinema API}\nlicense: Apache-2.0\n"
+    (tmp_path / "pack.yaml").write_text(f"{manifest}wordings:\n  - {row}\n", "utf-8")
+    summary = "cinema 1.0.0: 0 rules, 0 cases, 0 tables, 1 wording, no mistakes"
+    assert run(capsys, "pack", "lint", tmp_path) == (0, [summary], [])
+    lines = ['exists: "Row 9 went to"', "  value: 9", "  row: cinema.exists.row-sold"]
+    assert run(capsys, "explain", "Row 9 went to the mayor", "--pack", tmp_path) == (0, lines, [])
+    assert run(capsys, "explain", "Row 9 went to the mayor") == (1, [], ["No row reads this text."])

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.feedback import (
     FeedbackRejected,
     combine,
@@ -22,6 +23,7 @@ from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Request
+from tests._support.by_description import feedback_about
 from tests._support.rows import rows
 
 NONE: frozenset[str] = frozenset()
@@ -337,6 +339,15 @@ def test_a_secret_under_a_misspelt_name_is_a_secret(place: str, said: list[dict[
         return
     shown = orjson.loads(encode(feedback, request, secrets, Limits()))["suggestions"][0]
     assert (shown["patch"], shown["parameters"]) == (said, {})
+
+
+@pytest.mark.parametrize("name", ["passwrd", "pasword", "api_kye", "secrett"])
+def test_what_is_left_out_under_a_misspelt_name_of_a_secret_is_not_repeated(name: str) -> None:
+    request = Request("POST", "/x", body={name: "open sesame"})
+    feedback = feedback_about(build_engine(()), request, 400, {"message": f"unknown field {name}"})
+    assert feedback is not None
+    assert "open sesame" not in str(feedback)
+    assert feedback["suggestions"][0]["patch"] == [{"op": "remove", "path": f"/body/{name}"}]
 
 
 def test_a_secret_is_one_if_only_the_misspelt_name_says_so() -> None:

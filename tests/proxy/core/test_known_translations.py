@@ -115,6 +115,13 @@ def test_a_wait_until_a_date_is_counted_from_each_request(write_pack: WritePack)
     assert waits == [1400, 400]
 
 
+def test_no_wait_is_for_ever(write_pack: WritePack) -> None:
+    for when in ("Thu, 31 Dec 9999 00:40:00 GMT", "9" * 12):
+        decision = decided(engine_of(write_pack(x=RULE % "300")), replace(ASKED, headers={"retry-after": when}))
+        assert isinstance(decision, Annotate)
+        assert "retry" not in decision.feedback
+
+
 def test_live_state_is_looked_at_each_time(write_pack: WritePack) -> None:
     looking = "lookup: {left: {get: \"'/v1/left'\"}}\n" + RULE % "left.amount"
     engine = engine_of(write_pack(manifest="lookups: [/v1/left]\n", x=looking))

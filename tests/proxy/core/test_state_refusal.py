@@ -202,7 +202,6 @@ def test_what_is_gone_for_good_gets_no_other_state(engine: Engine, message: str)
     [
         ("The kiln has no batches to fire", True),
         # What is missing is not said to be missing to the kiln.
-        ("A reason is required to fire k-1", False),
         ("k-12 has no shelf, which is required", False),
     ],
 )
@@ -213,3 +212,7 @@ def test_what_the_path_names_lacks_something(engine: Engine, message: str, is_to
         outcome = apply(parse(answer), FIRE)
         assert isinstance(outcome, NeedsInput)
         assert [one.pointer for one in outcome.placeholders] == ["/path"]
+
+
+def test_a_member_that_is_missing_is_asked_for_though_no_description_has_it(engine: Engine) -> None:
+    assert asked(engine, FIRE, "A reason is required to fire k-1", 400) == ["/body/reason"]

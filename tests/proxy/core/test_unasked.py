@@ -139,6 +139,12 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     # The answer alone: only the same value in the form that it states, or a slip of what it lists.
     ("/parcels", {"free": "opne"}, "free must be one of: open, closed", {"free": "open"}),
     ("/parcels", {"free": "maybe"}, "free must be one of: open, closed", None),
+    # A number more or less is another one, and a word that takes something away is no slip.
+    ("/parcels", {"free": "prod"}, "free must be one of: prod1, dev", None),
+    ("/parcels", {"free": "delet"}, "free must be one of: delete, keep", None),
+    # Two sentences about one place that no value fits.
+    ("/parcels", {"free": "1"}, {"errors": {"free": ["must be an integer", "must be a string"]}}, None),
+    ("/parcels", {"free": "1"}, {"errors": {"free": ["must be an integer", "must be at least 1"]}}, {"free": 1}),
 ]
 
 
@@ -203,10 +209,18 @@ def test_what_rests_on_one_source_is_offered(engine: Engine, path: str, body: An
     ("member", "sent", "message", "after"),
     [
         ("weight", 5, "weight must be at least 9", None),
-        ("weight", "5", "weight must be at least 9", 5),
+        ("weight", "5", "weight must be at least 9", None),
+        ("weight", "12", "weight must be at least 9", 12),
         ("timeout", "5m", "timeout should be '5h'", None),
         ("label", "basic", "label should be 'gold'", None),
         ("label", "read", "label should be 'admin:read'", None),
+        ("free", 500, "free must be at most 9", 9),
+        ("amount", 500, "amount must be at most 9", None),
+        ("free", "prod", "free must be one of: prod1, dev", None),
+        ("free", 5, "`free` may only be set to 1 when thinking is enabled.", None),
+        ("free", 500, "number of actions (600) exceeds configured limit (50)", None),
+        # Nothing says that null may be left out.
+        ("free", None, "free must be one of: open, closed", None),
         ("label", "a.example/b", "label should be 'https://a.example/b'", "https://a.example/b"),
         ("fragile", False, "fragile must be one of: true", None),
     ],
@@ -222,6 +236,8 @@ def test_more_than_was_wished_is_not_sent_by_readers_that_send_what_is_flagged(
 
 
 GOLD = "label should be 'gold'"
+ONLY_ONE = "`free` may only be set to 1 when thinking is enabled."
+TWO = ["must be an integer", "must be a string"]
 VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "elsewhere": ("POST", "/parcels", {"sender": 7, "label": "x"}, 400, "label must be a string like sender"),
     "known name": ("POST", "/parcels", {"Sender": "x"}, 400, "Sender must not be blank"),
@@ -233,6 +249,9 @@ VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "two changes": ("POST", "/parcels", {"zone": "noth"}, 400, "invalid zone noth"),
     "truth word": ("POST", "/parcels", {"mark": "YES"}, 400, "mark: 'YES' is not one of [True, 'true', 'yes', 'no']"),
     "words alone": ("POST", "/parcels", {"free": 5}, 400, "free must be a string"),
+    "contradicted": ("POST", "/parcels", {"free": "1"}, 400, {"errors": {"free": TWO}}),
+    "decides": ("POST", "/parcels", {"amount": 5}, 400, {"errors": [{"field": "amount", "message": "must be <= 3"}]}),
+    "no wish": ("POST", "/parcels", {"free": 5}, 400, {"errors": [{"field": "free", "message": ONLY_ONE}]}),
     "filled in": ("POST", "/orders", {"total": 1}, 400, "pick another ID"),
     "more": ("POST", "/parcels", {"label": "basic"}, 400, {"errors": [{"field": "label", "message": GOLD}]}),
 }

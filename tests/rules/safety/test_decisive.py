@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.rules.safety.decisive import is_decisive, is_decisive_guess, words
+from corrigible.rules.safety.decisive import calls_what_decides, is_decisive, is_decisive_guess, words
 from corrigible.schema.exchange import Request
 from tests._support.built_in_packs import pack_of
 from tests._support.one_rule import consider
@@ -80,7 +80,24 @@ def test_another_path_for_what_deletes_is_a_guess(method: str, value: str, guess
     assert is_decisive_guess(patch, Request(method, "/v1/things/7")) is guess
 
 
-BODY = {"currency": "usd", "roles": ["a"], "amount": 5, "user_id": "u", "color": "red"}
+@rows(
+    ("method", "path", "other", "decides"),
+    [
+        ("POST", "/orders/7/refnd", "/orders/7/refund", True),
+        ("POST", "/orders/7/publis", "/orders/7/publish", True),
+        ("POST", "/orders/7/delet", "/orders/7/delete", True),
+        ("POST", "/payment", "/payments", False),  # it was one already
+        ("POST", "/order", "/orders", False),
+        ("GET", "/refnds", "/refunds", False),
+    ],
+)
+def test_a_near_path_decides_where_it_moves_money_or_gives_a_right(
+    method: str, path: str, other: str, decides: bool
+) -> None:
+    assert calls_what_decides(Request(method, path), Request(method, other)) is decides
+
+
+BODY = {"currency": "usd", "roles": ["a"], "amount": 5, "user_id": "u", "color": "red", "effect": "ALLOW"}
 
 
 @rows(
@@ -104,6 +121,12 @@ BODY = {"currency": "usd", "roles": ["a"], "amount": 5, "user_id": "u", "color":
         ({"op": "replace", "path": "/body/roles", "value": "b"}, False),
         ({"op": "replace", "path": "/body/roles/0", "value": "b"}, True),
         ({"op": "replace", "path": "/path", "value": "/v1/currencies"}, False),
+        # A name that a secret has, and a word that decides whatever its member is called.
+        ({"op": "move", "from": "/body/passwrd", "path": "/body/password"}, True),
+        ({"op": "move", "from": "/body/tokn", "path": "/body/token"}, True),
+        ({"op": "replace", "path": "/body/color", "value": "delete"}, True),
+        ({"op": "replace", "path": "/body/color", "value": "public-read"}, True),
+        ({"op": "replace", "path": "/body/effect", "value": "EFFECT_ALLOW"}, False),
     ],
 )
 def test_what_a_patch_guesses(op: dict[str, object], guess: bool) -> None:

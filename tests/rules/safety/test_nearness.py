@@ -5,8 +5,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rapidfuzz.distance import OSA, LCSseq
 
-from corrigible.rules.safety.nearness import distance, is_plural, is_same, is_slip, last_word, letters, nearest
+from corrigible.rules.safety.nearness import (
+    common_length,
+    distance,
+    is_plural,
+    is_same,
+    is_slip,
+    last_word,
+    letters,
+    nearest,
+    slips,
+)
 from tests._support.counted import counted
 from tests._support.rows import rows
 
@@ -96,6 +107,9 @@ def test_as_near_is_not_alone(text: str, candidates: list[str], near: list[str])
         ("no_prorations", ["create_prorations", "none"]),
         ("charge_manually", ["charge_automatically", "send_invoice"]),
         ("min_redemptions", ["max_redemptions"]),
+        ("postpaid", ["paid", "unpaid"]),
+        ("paid", ["prepaid"]),
+        ("nonnegative", ["negative", "positive"]),
         ("food", ["good", "service"]),
         ("_", ["a"]),
         ("", ["a"]),
@@ -187,3 +201,14 @@ def test_what_goes_on_is_two_slips_away_at_most(one: str, other: str, slips: int
 )
 def test_the_last_word_of_a_name(name: str, word: str) -> None:
     assert last_word(name) == word
+
+
+_TEXT = st.text("abc\u00e9", max_size=80)
+
+
+@given(_TEXT, _TEXT, st.integers(0, 6))
+def test_slips_and_common_letters_are_counted_as_another_library_does(one: str, other: str, most: int) -> None:
+    far = OSA.distance(one, other)
+    assert slips(one, other) == slips(other, one) == far
+    assert slips(one, other, most) == far if far <= most else slips(one, other, most) > most
+    assert common_length(one, other) == LCSseq.similarity(one, other)

@@ -233,6 +233,7 @@ def test_numbers_and_truth() -> None:
     # A comma before decimals; before three digits it may be one of thousands.
     written = ("0,95", "-1,5", "12,3456", "1,500", "1,234,567", "1,5,2", ",5", "1,")
     assert [number(v) for v in written] == [0.95, -1.5, 12.3456, None, None, None, None, None]
+    assert [number("1.000"), integer("1.000"), integer("5.00")] == [None, None, 5]  # three noughts may be thousands
     assert [integer(v) for v in ("007", "7" * 18, "7" * 19, "7" * 16 + ".0", 2.0**53)] == [None, int("7" * 18)] + [
         None
     ] * 3

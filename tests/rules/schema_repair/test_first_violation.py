@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.rules.schema_repair.first_violation import first_violation, is_fully_checked
+from corrigible.rules.schema_repair.first_violation import compile_validator, first_violation, is_fully_checked
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
@@ -154,3 +154,9 @@ def test_a_count_of_any_form_is_weighed(pattern: str) -> None:
     schema: dict[str, Json] = {"type": "object", "properties": {"a": {"pattern": pattern, "default": {}}}}
     assert first_violation({"a": 1}, schema) is None
     assert first_violation([], schema) in ("type", None)
+
+
+def test_no_message_has_a_copy_of_a_long_value() -> None:
+    schema = {"anyOf": [{"enum": [str(number)]} for number in range(3)]}
+    (error,) = compile_validator(schema).iter_errors("x" * 10_000)
+    assert len(error.message) < 1_000

@@ -34,6 +34,10 @@ def test_two_at_the_same_distance_are_a_choice() -> None:
     assert chosen("unit", "usx", ["usd", "eur", "ugx"]) == ["usd", "ugx"]
 
 
+def test_a_value_that_the_text_ends_with_is_as_near_as_a_slip() -> None:
+    assert chosen("state", "isactive", ["active", "inactive"]) == ["inactive", "active"]
+
+
 def test_more_than_can_be_read_are_asked_with_all_that_is_allowed() -> None:
     allowed = [f"aaa{one}" for one in "bcdefgh"]
     repaired = said("/body/kind", "enum", {"enum": allowed}, post({"kind": "aaax"}))
@@ -45,6 +49,9 @@ def test_more_than_can_be_read_are_asked_with_all_that_is_allowed() -> None:
     ("field", "value", "allowed"),
     [
         ("currency", "usx", ["usd", "eur"]),
+        ("coin", "USDT", ["USD", "EUR"]),  # a code with a letter more is another one
+        ("protocol", "https", ["http", "tcp"]),
+        ("shade", "dark", ["darkgreen", "red"]),  # one of two words
         ("visibility", "privat", ["private", "public"]),
         ("defaultRole", "admn", ["admin", "viewer"]),
         ("token_scope", "writ", ["write", "read"]),
@@ -65,6 +72,7 @@ def test_one_near_value_is_confirmed_where_much_hangs_on_it(field: str, value: s
     [
         ("currency", "USD", ["usd", "eur"]),
         ("colour", "grene", ["green", "red"]),
+        ("kind", "maps", ["map", "list"]),
         ("payment_method_types", "crad", ["card", "cash"]),
         ("refund_reason", "duplicat", ["duplicate", "fraudulent"]),
     ],

@@ -227,6 +227,16 @@ def test_an_object_inside_of_an_unknown_member(body: Any, around: Any, unwraps: 
         assert unwrapped("/query", around, violation, Request("POST", "/x", body)) is None
 
 
+@pytest.mark.parametrize(("name", "asks"), [("book", False), ("Books", False), ("data", False), ("template", True)])
+def test_an_object_is_taken_out_of_a_member_that_is_called_like_nothing_in_the_path_once_confirmed(
+    name: str, asks: bool
+) -> None:
+    request = Request("POST", "/v1/books", body={name: {"title": "T"}})
+    suggestion = unwrapped("/body", BOOK, unknown(f"/body/{name}", BOOK), request)
+    assert suggestion is not None
+    assert suggestion["safety"].get("requires_confirmation", False) is asks
+
+
 @pytest.mark.parametrize(
     ("pointer", "body", "schema", "confirms"),
     [

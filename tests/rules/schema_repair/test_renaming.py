@@ -224,6 +224,25 @@ def test_the_only_undeclared_name_for_the_only_missing_one_is_confirmed(name: st
     assert suggestion["safety"]["requires_confirmation"] is True
 
 
+@pytest.mark.parametrize(
+    ("name", "meant", "asks"),
+    [
+        ("passwordHash", "password", True),
+        ("colourCode", "colour", True),
+        ("sealedAt", "sealed", True),
+        ("colours", "colour", False),
+        ("coluor", "colour", False),
+    ],
+)
+def test_a_missing_name_that_was_sent_with_a_word_more_is_confirmed(name: str, meant: str, asks: bool) -> None:
+    schema = around(meant, **{meant: {"type": "string"}})
+    request = Request("POST", "/accounts", body={name: "a"})
+    violation = SchemaViolation(f"/body/{meant}", "required", {}, siblings=("note", meant), parent_schema=schema)
+    repaired = repair(violation, request, "1.")
+    assert repaired is not None
+    assert repaired.suggestions[0]["safety"].get("requires_confirmation", False) is asks
+
+
 def test_null_under_an_unknown_name_is_left_out_and_never_what_is_missing() -> None:
     request = Request("POST", "/things", body={"colour": None})
     schema = around("tint", tint={"type": "string"})

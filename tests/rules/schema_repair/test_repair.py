@@ -166,7 +166,7 @@ def test_what_one_piece_of_evidence_speaks_for_is_confirmed(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("duration", 3600), ("a", ["x y", "z"]), ("timeout", 5), ("a", ["x", "y,z"]), ("a", ["x"] * 300)],
+    [("duration", 3600), ("memory", 512), ("a", ["x y", "z"]), ("timeout", 5), ("a", ["x", "y,z"]), ("a", ["x"] * 300)],
 )
 def test_a_text_that_nobody_knows_is_asked_for(name: str, value: Json) -> None:
     request = post({name: value})

@@ -110,6 +110,7 @@ ONLY = "another value was asked for, this is the one there is"
         ("type", "a,b", {"type": "array"}, [(["a,b"], ""), (["a", "b"], "")]),
         ("type", '{"a": 1}', {"type": "object"}, [({"a": 1}, "")]),
         ("type", [{"a": 1}], {"type": "object"}, [({"a": 1}, "")]),
+        ("type", [{"name": "a", "value": "b"}], {"type": "object"}, []),  # the map has a member `a`
         ("type", [{"a": 1}, {}], {"type": "object"}, []),
         ("type", [{"title": "x"}], LISTED, [({"items": [{"title": "x"}]}, "")]),  # and not its only element
         ("type", [{"items": []}], LISTED, [({"items": []}, "")]),

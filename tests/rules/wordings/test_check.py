@@ -10,6 +10,7 @@ from corrigible.rules.errors import AuthoringError
 from corrigible.rules.pack.load import load_pack
 from corrigible.rules.wordings import Kind, read
 from corrigible.rules.wordings.check import check_language
+from corrigible.rules.wordings.rows import read_language
 from tests._support.rows import rows
 
 HEAD = """\
@@ -50,13 +51,14 @@ def test_a_right_file_has_no_mistakes(tmp_path: Path) -> None:
     ("wrong", "right", "line", "problem"),
     [
         ("id: mising.needed", "id: missing.needed", 5, '"mising" is no kind; did you mean "missing"?'),
+        ("id: needed", "id: missing.needed", 5, "an id is a kind, a point and a name in lower case"),
         ("{feild}", "{field}", 6, '{feild} is no slot; did you mean "field"?'),
         ("<mst>", "<must>", 6, '<mst> is no part of the language; did you mean "must"?'),
         ("(be) there'", "be there'", 6, "groups are written (?:...)"),
         ("be There'", "be there'", 6, "patterns are written in lower case"),
         ("be there['", "be there'", 6, "no expression of RE2"),
         ("be gone'", "be there'", 7, "does not match its example: the name has to be there"),
-        ("{field: size}", "{field: name}", 8, "gives field of its first example: name"),
+        ("{field: size}", "{field: name}", 8, "the pattern takes name as {field} of the first example, not size"),
         ("{limit: 1}", "{field: name}", 8, "{limit} is no slot of its pattern"),
         ("counter: the name must be there", "counter: the name is there", 9, "matches its counter-example"),
         ("contra: the name is there", "counter: the name is there", 9, 'did you mean "counter"?'),
@@ -74,6 +76,14 @@ def test_a_mistake_has_a_line(wrong: str, right: str, line: int, problem: str, t
         check_language(file)
     texts = [(one.place.line, one.problem) for one in raised.value.all_errors()]
     assert any(at == line and problem in text for at, text in texts), texts
+
+
+@pytest.mark.parametrize("indent", ["    ", "      "])
+def test_a_list_of_examples_stands_below_its_name_or_further_in(indent: str, tmp_path: Path) -> None:
+    listed = f"example:\n{indent}- the name has to be there\n{indent}- the size must be there"
+    file = language(tmp_path, ROW.replace("example: the name has to be there", listed))
+    check_language(file)
+    assert [row.id for row in read_language(file).rows().rows] == ["xx.missing.needed"]
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ def test_rows_read_their_own_sentences(language: str) -> None:
     check_language(languages()[language].path)
 
 
-@pytest.mark.parametrize("language", ["de", "en", "es", "fr", "ja", "pt", "zh"])
+@pytest.mark.parametrize("language", ["de", "en", "es", "fr", "it", "ja", "pt", "zh"])
 def test_every_kind_has_a_row(language: str) -> None:
     """A language that is new begins with few."""
     assert set(Kind) - {row.kind for row in languages()[language].rows().rows} == set()

@@ -10,12 +10,10 @@ elements of one name are a list, and what only wraps the rest (a root `Error`, a
 from __future__ import annotations
 
 import codecs
-import html
 import re
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
-from xml.parsers import expat
 
 import orjson
 
@@ -112,8 +110,10 @@ def _lines(page: str) -> Iterator[str]:
 
 
 def _line(parts: list[str]) -> Iterator[str]:
+    from html import unescape  # 1 MB, which few APIs need
+
     text = _NO_CHARACTER.sub("\ufffd", "".join(parts))
-    line = _BLANKS.sub(" ", html.unescape(text)).strip()
+    line = _BLANKS.sub(" ", unescape(text)).strip()
     if line:
         yield line
 
@@ -195,6 +195,8 @@ class _Several(list[Json]):
 
 def read_xml(body: bytes) -> Json:
     """Return the content of a document, None where it is malformed, too large or has a document type."""
+    from xml.parsers import expat  # 1 MB, which few APIs need
+
     parser = expat.ParserCreate()
     parser.buffer_text = True
     stack: list[_Element] = [_Element("", {})]

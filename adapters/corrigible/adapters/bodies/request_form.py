@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
-from xml.parsers import expat
 
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING
@@ -54,6 +53,8 @@ def xml_fault(text: str) -> Fault | None:
     if "\ufffd" in text or _ENCODING.match(text) is not None:
         return None  # its octets are not at hand
     spend(1 + len(text) // _BYTES_A_STEP)
+    from xml.parsers import expat  # 1 MB, which few APIs need
+
     parser = expat.ParserCreate()
 
     def refuse(*_: object) -> None:

@@ -8,7 +8,6 @@ Knows: the table of shapes, what was sent. Does not know: descriptions, what sen
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
@@ -141,7 +140,10 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         return
     inner = [] if any(names <= told.keys() for names in shapes.EXACT) else _inner_errors(members, at, below, walk)
     message = sentence(told, walk.names)
-    message = html.unescape(message) if any(one in message for one in _ESCAPED_QUOTES) else message
+    if any(one in message for one in _ESCAPED_QUOTES):
+        from html import unescape  # half a MB, which few messages need
+
+        message = unescape(message)
     says_more = any(one.message for one in inner) or not message
     if inner and (any(one.pointer or one.param for one in inner) or (says_more and not own.parts)):
         yield from inner

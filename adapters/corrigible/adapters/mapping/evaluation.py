@@ -28,9 +28,9 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
-from rapidfuzz.distance import LCSseq
 
 from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.safety.nearness import common_length
 from corrigible.schema.exchange import Json
 
 from .annotation import Consensus, OperationPair
@@ -380,11 +380,6 @@ def score_sequences(pairs: Iterable[tuple[Sequence[Hashable], Sequence[Hashable]
 def _averages(counts: Sequence[tuple[int, int, int]]) -> Averages:
     precision = fmean(found / generated if generated else 0.0 for found, generated, _ in counts)
     return Averages(precision, fmean(found / right for found, _, right in counts))
-
-
-def common_length(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
-    """Return the length of the longest common subsequence."""
-    return LCSseq.similarity(one, other)
 
 
 Call = tuple[str, str]

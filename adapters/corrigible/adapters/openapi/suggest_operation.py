@@ -17,12 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from rapidfuzz.distance import OSA
-
 from corrigible.adapters.operation import Node, Operations
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import escape
-from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, nearest
+from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, nearest, slips
 from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.rules.schema_repair.json_schema import literal_pattern
 from corrigible.rules.schema_repair.route import ELSEWHERE
@@ -456,7 +454,7 @@ class OperationSuggester:
         near = [path for path, cost in costs.items() if cost == least]
         if len(near) == 1 and self._is_only_longer(method, near[0], plain):
             return SchemaViolation("/path", "base", {"enum": near}, path)
-        near.sort(key=lambda candidate: OSA.distance(path, candidate))
+        near.sort(key=lambda candidate: slips(path, candidate))
         return SchemaViolation("/path", "path", {"enum": near[:_MOST_SUGGESTED]}, path)
 
     def _takes_anything(self, method: str, candidate: str, length: int) -> bool:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from corrigible.adapters.operation import ANY, Path, Vocabulary
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
-from corrigible.rules.safety.nearness import is_plural, is_same
+from corrigible.rules.schema_repair.levels import is_in_path
 from corrigible.schema.exchange import Json, Protocol, Request
 
 MOST: Final = 250
@@ -92,9 +92,8 @@ def holders(request: Request) -> Iterator[str]:
 
 def is_wrapped(request: Request, name: str) -> bool:
     """Whether a body has all under one name, that of what its path is about: `{"issue": {...}}` to `/issues`."""
-    parts = (part.partition(".")[0] for part in request.path.split("/") if part)
     is_only = isinstance(request.body, Mapping) and list(request.body) == [name]
-    return is_only and (name == "data" or any(is_same(name, one) or is_plural(name, one) for one in parts))
+    return is_only and (name == "data" or is_in_path(name, request))
 
 
 def _all(request: Request, vocabulary: Vocabulary, variables: Mapping[str, str]) -> Iterator[Place]:

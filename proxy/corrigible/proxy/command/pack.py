@@ -410,6 +410,8 @@ def _lint(args: argparse.Namespace) -> int:
         notes += unfinished
         if args.format == "text" and not wrong:
             counts = [(len(pack.rules), "rule"), (cases, "case"), (len(pack.tables), "table")]
+            if pack.wordings is not None:
+                counts.append((len(pack.wordings.compiled), "wording"))
             rest = f", {counted(len(unfinished), 'note')}" if unfinished else ""
             print(f"{pack.label}: {', '.join(counted(*count) for count in counts)}, no mistakes{rest}")
     if args.format == "sarif":

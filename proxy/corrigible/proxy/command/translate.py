@@ -166,5 +166,6 @@ def _explain(args: argparse.Namespace) -> int:
             print(f"  states: {json.dumps(said.states, ensure_ascii=False)}")
         print(f"  row: {said.row}")
     if not reading.said:
+        check_languages()  # a row with a mistake may be the reason
         print("No row reads this text.", file=sys.stderr)
     return 0 if reading.said else 1

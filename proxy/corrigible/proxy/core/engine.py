@@ -12,7 +12,9 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from corrigible.adapters.base import Undescribed
 from corrigible.adapters.bodies.answer import Answer, read_answer
 from corrigible.proxy.core.loop.attempt_group import Refusal
 from corrigible.proxy.core.loop.detector import Loops
@@ -203,9 +205,25 @@ class Engine:
                 break
         if chosen is None:
             return PassThrough("no known error format", operation=match.operation)
+        if not matched and fault is None:
+            matched = yield from self._undescribed(chosen, explanation)
         if fault is not None and not matched:
             raise fault
         return (yield from self._feedback(chosen, matched, explanation, None if fault is None else str(fault)))
+
+    def _undescribed(
+        self, case: RefusalCase, explanation: Explanation | None
+    ) -> Generator[Lookup, LookupAnswer, list[MatchedError]]:
+        """Return what would be asked without a description: one that gives nothing is no reason to ask less."""
+        profile = case.profile
+        if profile.described is None or not profile.adapter.tells_places_loosely:
+            return []
+        match = MatchedOperation(replace(profile, description=Undescribed()), "", {}, case.match.is_wrapped)
+        errors = parse_errors(match, case.exchange, case.text)[: self.limits.errors]
+        if not errors:
+            return []
+        suggested = yield from suggest(case._replace(match=match, errors=errors), self.limits, explanation)
+        return [one for one in suggested if not any(each.get("patch") for each in one.result.suggestions)]
 
     def _cases(
         self, exchange: Exchange, match: MatchedOperation, answer: Answer, explanation: Explanation | None
@@ -386,7 +404,8 @@ def retry_after(exchange: Exchange) -> float | None:
         return int(value) if len(value) <= _MOST_DIGITS else None
     then, date = unix(value), exchange.headers.get("date")
     now = unix(date) if date else int(exchange.started)
-    return max(0, then - now) if then is not None and now else None
+    seconds = max(0, then - now) if then is not None and now else None
+    return seconds if seconds is None or seconds < 10**_MOST_DIGITS else None
 
 
 _MOST_DIGITS = 9

@@ -23,10 +23,11 @@ from corrigible.adapters.formats.statement import has_word
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
-from corrigible.rules.safety.decisive import word_set, words
+from corrigible.rules.safety.decisive import is_decisive, word_set, words
 from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
-from corrigible.rules.schema_repair.json_schema import choices
+from corrigible.rules.schema_repair.first_violation import first_violation
+from corrigible.rules.schema_repair.json_schema import choices, kind_of, types
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
@@ -90,9 +91,19 @@ def _is_known_name(edit: Edit) -> bool:
 
 
 def _is_told_otherwise(edit: Edit) -> bool:
-    """Whether the answer has another declared name or allowed value instead of what an edit sends."""
+    """Whether the answer has another declared name or allowed value instead of what an edit sends, or bars a number."""
     said = tokens_of(edit.error.message)
-    return any(_has_another(change, edit.refused, said) for change in edit.changes)
+    return _is_barred(edit) or any(_has_another(change, edit.refused, said) for change in edit.changes)
+
+
+_LIMITS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+
+
+def _is_barred(edit: Edit) -> bool:
+    """Whether an edit sends a number that the limits which the answer states for it leave out: it would be refused."""
+    limits = {name: edit.error.stated[name] for name in _LIMITS if name in edit.error.stated}
+    here = [one.new for one in edit.changes if edit.error.pointer in ("", one.place)] if limits else []
+    return any(kind_of(one) in ("integer", "number") and first_violation(one, limits) is not None for one in here)
 
 
 def _has_another(change: Change, refused: Refused, said: Tokens) -> bool:
@@ -284,6 +295,20 @@ def _is_another_truth_word(edit: Edit) -> bool:
     return False
 
 
+def _is_contradicted(edit: Edit) -> bool:
+    """Whether another sentence of the answer states for the same place what the new value is not."""
+    stated = [one.stated for one in edit.refused.case.errors if one.pointer and one.pointer == edit.error.pointer]
+    others = [one for one in stated if one != edit.error.stated]
+    changes = [one for one in edit.changes if one.place == edit.error.pointer and not one.is_move]
+    return any(_breaks(one.new, other) for one in changes for other in others)
+
+
+def _breaks(value: Json, stated: Mapping[str, Json]) -> bool:
+    kind, allowed = kind_of(value), types(stated)
+    is_kind = kind in allowed or (kind == "integer" and "number" in allowed)
+    return bool(allowed and not is_kind) or bool(choices(stated) and value not in choices(stated))
+
+
 def _is_placed_by_words(edit: Edit) -> bool:
     """Whether another value is written where only words of the answer tell the place, and what has to be there."""
     if _is_for_another(edit):
@@ -316,6 +341,26 @@ def _is_more(edit: Edit) -> bool:
     if is_flagged:  # the only value that there is, or a text cut to its length, is no more than was asked for
         values = [one for one in values if "const" not in edit.refused.schema(one.place) and not _is_cut(one)]
     return any(_is_raised(one, is_flagged=is_flagged) for one in values)
+
+
+def _is_decisive(edit: Edit) -> bool:
+    """Whether another amount, right or person is put where one was sent: a limit that the answer states is no wish."""
+    return any(is_decisive(_name(one.place), edit.refused.request) for one in _other_values(edit))
+
+
+def _is_no_wish(edit: Edit) -> bool:
+    """Whether the answer alone states one number in place of another, or how many there may be."""
+    numbers = [one for one in _other_values(edit) if _number(one.new) is not None]
+    if not numbers or Evidence.DECLARED in edit.evidence:
+        return False
+    return bool(choices(edit.error.stated) or read(edit.error.message).of(Kind.LIMIT))
+
+
+def _other_values(edit: Edit) -> list[Change]:
+    """Return the changes that put another value where one was sent, of an edit that says that it changes the intent."""
+    if not edit.suggestion["safety"].get("changes_intent"):
+        return []
+    return [one for one in edit.changes if not one.is_move and not is_same_value(one.old, one.new)]
 
 
 def _is_cut(change: Change) -> bool:
@@ -359,6 +404,7 @@ VETOES: Final = (
     Veto("undeclared name", "a member gets a name that is not described either", _is_undeclared_name, False),
     Veto("made a text", "a number or truth value becomes a text, and none was asked for there", _is_made_text, False),
     Veto("restructured", "what holds a value changes, and only one source says so", _is_restructured, False),
+    Veto("contradicted", "the answer states something else for the same place, too", _is_contradicted),
     Veto("strange", "a value is put where what an API wants has other members", _is_strange_there, False),
     Veto("another left", "another value of the same kind stays as it is", _leaves_another, False),
     Veto("form", "a number becomes a text that no number is: a span, a date, an address, a kind", _lacks_a_form),
@@ -368,6 +414,8 @@ VETOES: Final = (
     Veto("truth word", "a truth value would be a word that is not true or false", _is_another_truth_word),
     Veto("words alone", "only words of the answer tell the place, and what has to stand there", _is_placed_by_words),
     Veto("filled in", "a value is added that nobody sent, and the answer misses none", _is_filled_in),
+    Veto("decides", "another amount, right or person is put where one was sent", _is_decisive),
+    Veto("no wish", "only the answer states this number, or how many there may be", _is_no_wish),
     Veto("more", "more may be asked for than was: an amount, a time, a right", _is_more),
 )
 """Laws 4 to 8 of the design: no invented values, nothing lost unsaid, near is not enough where it is not alone."""

@@ -339,7 +339,8 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
         broken = first_violation(value, joined, text=text) or broken
     kinds = types(declared.schema)
     is_declared = bool(kinds) and first_violation(value, {"type": [*kinds]}, text=text) is None
-    if broken == "type" and (is_declared or (not kinds and (error.pointer == "/body" or value is None))):
+    is_elsewhere = broken == "type" and (is_declared or (not kinds and error.pointer == "/body"))
+    if is_elsewhere or (value is None and not kinds):
         joined[ONLY_TOLD] = True  # the server may speak of another place, and nothing says that null may be left out
     if _is_only_asked(error, declared.schema, reads=place_of(error.pointer, request).reads):
         joined[ONLY_ASKED] = True

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from http.client import responses
+from http import HTTPStatus
 from typing import Any, Final
 
 import orjson
@@ -71,8 +72,8 @@ def headers_of_problem(headers: Headers) -> Headers:
 def problem_document(status: int, decision: Annotate) -> bytes:
     """Return the text of a page, if there is one, and the feedback as one JSON object."""
     problem: dict[str, Json] = {"type": "about:blank", "status": status}
-    if status in responses:
-        problem["title"] = responses[status]
+    with suppress(ValueError):
+        problem["title"] = HTTPStatus(status).phrase
     if isinstance(decision.case.text, str) and decision.case.text:
         problem["detail"] = decision.case.text
     return splice(orjson.dumps(problem), problem, {"": [b'"' + MEMBER.encode() + b'":' + decision.encoded]})

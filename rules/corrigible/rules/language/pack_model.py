@@ -168,7 +168,7 @@ SlotValues = Annotated[list[str], BeforeValidator(_texts, json_schema_input_type
 class WordingText(FileModel):
     """A wording of the API: what one of its sentences says. `docs/wordings.md` is a guide."""
 
-    id: str = Field(pattern=r"^[a-z_]+\.[a-z0-9-]+$")
+    id: str = Field(json_schema_extra={"pattern": r"^[a-z_]+\.[a-z0-9-]+$"})
     pattern: Names = Field(min_length=1)
     unless: Names = Field([])
     states: dict[str, Any] = Field({})

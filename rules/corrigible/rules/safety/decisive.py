@@ -1,4 +1,4 @@
-"""What a guess may not decide: money, identity, permission, deletion and visibility.
+"""What a guess may not decide: money, identity, permission, deletion, visibility and secrets.
 
 Where one of these hangs on a name or a value that is merely near, the caller is asked, even where it is the only one.
 Another spelling of the same (`USD` for `usd`, `userId` for `user_id`) is no guess.
@@ -25,6 +25,7 @@ from typing import Final
 from corrigible.rules.lookup_headers import makes_another_request, says_form
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.schema.cache import cached
+from corrigible.schema.credential_name import is_secret_name
 from corrigible.schema.document import CREDENTIALS, SENDERS_OWN, is_credential_name
 from corrigible.schema.exchange import Json, Protocol, Request
 
@@ -69,6 +70,7 @@ _PAYING: Final = word_set(
     "pay payment payments charge charges refund refunds transfer transfers payout payouts capture withdraw"
     " withdrawal withdrawals topup topups"
 )
+_DECISIVE_CALLS: Final = _PAYING | PERMISSION | VISIBILITY
 _PARTIES: Final = word_set("id ids to from source target destination plan customer card bank")
 """Words of names that say, where money moves, whose it is and where it goes."""
 
@@ -92,7 +94,7 @@ def is_decisive(name: str, request: Request, more: Collection[str] = ()) -> bool
         return False
     if name_words[-1] == "policy" and len(name_words) > 1:
         name_words = name_words[:-1]  # a restartPolicy is none of access
-    if not WORDS.isdisjoint(name_words):
+    if not WORDS.isdisjoint(name_words) or is_secret_name(name):
         return True
     return not _PARTIES.isdisjoint(name_words) and pays(request)
 
@@ -110,9 +112,16 @@ def is_decisive_guess(patch: Sequence[Mapping[str, Json]], request: Request, mor
             if path == "/path":
                 if deletes(request) and old != new:
                     return True
-            elif _is_another(old, new) and is_decisive(_name(path), request, more):
+            elif _is_another(old, new) and (is_decisive(_name(path), request, more) or _reaches_far(old, new, request)):
                 return True
     return False
+
+
+def _reaches_far(old: Json, new: Json, request: Request) -> bool:
+    """Whether a value decides by a word that was not sent, whatever its member is called: `action: delete`."""
+    if request.method in READS or not isinstance(old, str) or not isinstance(new, str):
+        return False
+    return not _FAR_REACHING.isdisjoint({*words(new)} - {*words(old)})
 
 
 def _is_another(old: Json, new: Json) -> bool:
@@ -137,6 +146,12 @@ def deletes(request: Request) -> bool:
 def pays(request: Request) -> bool:
     """Whether what is called moves money, by its name."""
     return not _PAYING.isdisjoint(called_words(request))
+
+
+def calls_what_decides(before: Request, after: Request) -> bool:
+    """Whether another call takes something away, or moves money, or gives a right, and the first one did not."""
+    first, other = (_DECISIVE_CALLS.isdisjoint(called_words(one)) for one in (before, after))
+    return deletes(before) or deletes(after) or (first and not other and after.method not in READS)
 
 
 def called_words(request: Request) -> tuple[str, ...]:

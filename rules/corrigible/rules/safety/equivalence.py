@@ -13,8 +13,6 @@ from decimal import Decimal
 from typing import Final
 from urllib.parse import unquote
 
-from rapidfuzz.distance import OSA
-
 from corrigible.rules.functions.builtin import quantity
 from corrigible.schema.document import scalar_text
 from corrigible.schema.edit import same_json
@@ -22,7 +20,7 @@ from corrigible.schema.exchange import Json
 
 from . import spelling
 from .json_text import closed_json, repaired_json
-from .nearness import is_relisted, is_same_spelling, signs, spelled
+from .nearness import is_relisted, is_same_spelling, signs, slips, spelled
 from .written_moment import is_same_moment, span
 
 _LONGEST = 4096
@@ -254,7 +252,7 @@ def is_near_spelling(one: Json, other: Json) -> bool:
     if a[0] != b[0]:
         return False
     most = 0 if len(a) < 3 else 1 if len(a) < 8 else 2
-    return bool(OSA.distance(a, b, score_cutoff=most) <= most)
+    return slips(a, b, most) <= most
 
 
 _FEW = 3

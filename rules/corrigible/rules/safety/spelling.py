@@ -21,12 +21,11 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
-from rapidfuzz.distance import OSA
 
 from corrigible.schema.cache import cached
 from corrigible.schema.exchange import Json
 
-from .nearness import is_plural, is_same, split_words
+from .nearness import is_plural, is_same, letters, slips, split_words
 
 LONGEST: Final = 9
 """Letters of the longest word in the list."""
@@ -41,6 +40,7 @@ _SHORTEST_STEM: Final = 3
 _SHORTEST_DOUBLED: Final = 6
 """Letters of a word in which a letter is written once or twice: `off` is none of `of`."""
 _ENDING: Final = re.compile(r"e?(?:s|d|ing)|ly")
+_VOWEL: Final = re.compile(r"[aeiouy]")
 _DOUBLED: Final = re.compile(r"(.)\1+")
 _BRITISH: Final = (
     (re.compile(r"(?<=[a-z]{3})our(?!t|s[ei])"), "or"),
@@ -69,19 +69,34 @@ def may_be_other_word(text: str, near: str) -> bool:
 
 
 def _may_be_other(word: str, other: str) -> bool:
-    slips = OSA.distance(word, other, score_cutoff=_MOST_SLIPS)
+    found = slips(word, other, _MOST_SLIPS)
     shorter, longer = sorted((word, other), key=len)
-    if slips > _MOST_SLIPS or is_plural(word, other) or _is_inflected(shorter, longer):
+    if found > _MOST_SLIPS or is_plural(word, other) or is_form(shorter, longer):
         return False
     if len(longer) >= _SHORTEST_DOUBLED and _DOUBLED.sub(r"\1", word) == _DOUBLED.sub(r"\1", other):
         return False
-    if _american(word) == _american(other) or (slips == 1 and sorted(word) == sorted(other)):
+    if _american(word) == _american(other) or (found == 1 and sorted(word) == sorted(other)):
         return False
     if not word.isalpha():
         return True  # a version or a code: another digit is another thing
-    if slips == 1 and longer.startswith(shorter):
+    if found == 1 and longer.startswith(shorter):
         return is_known(word) and len(shorter) < _CUT_SHORT
     return is_known(word) or (len(word) <= _SHORT and not _is_shortened(word, other))
+
+
+def may_be_other_value(text: str, value: str) -> bool:
+    """Whether a text is the first of two words of a value, or one of both is a code and the other has a letter more.
+
+    `USDT`, `https` and `ftps` are codes.
+
+    Codes have up to three letters, or no vowel. A letter more is an ending only where that makes a word (`gets`).
+    """
+    shorter, longer = sorted((text.casefold(), value.casefold()), key=len)
+    is_code = len(shorter) <= _SHORT or _VOWEL.search(shorter) is None
+    rest = letters(value).removeprefix(letters(text))
+    if len(rest) >= _SHORTEST_STEM and rest != letters(value) and is_known(letters(text)) and is_known(rest):
+        return True  # `dark` is one of two words of `darkgreen`
+    return is_code and len(longer) == len(shorter) + 1 and longer.startswith(shorter) and not is_known(longer)
 
 
 def _is_shortened(word: str, other: str) -> bool:
@@ -90,7 +105,7 @@ def _is_shortened(word: str, other: str) -> bool:
     return word[:1] == other[:1] and all(letter in letters for letter in word)
 
 
-def _is_inflected(shorter: str, longer: str) -> bool:
+def is_form(shorter: str, longer: str) -> bool:
     """Whether a word is another one in another form: `closed` of `close`, `weekly` of `week`."""
     stem = shorter.removesuffix("e")
     return len(stem) >= _SHORTEST_STEM and longer.startswith(stem) and bool(_ENDING.fullmatch(longer[len(stem) :]))
@@ -172,14 +187,17 @@ def truth(value: Json) -> bool | None:
 
 
 def integer(value: Json) -> int | None:
-    """Return the integer that a value spells without loss: `"500"`, `" 7 "`, `5.0`, `"5.0"`; never `"007"`."""
+    """Return the integer that a value spells without loss: `"500"`, `" 7 "`, `5.0`, `"5.0"`; never `"007"`.
+
+    Nor `"1.000"`, which is a thousand in much of the world.
+    """
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
         value = value.strip()
         if _INTEGER.fullmatch(value):
             return int(value)
-        value = float(value) if re.fullmatch(r"-?(?:0|[1-9]\d{0,14})\.0+", value) else None
+        value = float(value) if re.fullmatch(r"-?(?:0|[1-9]\d{0,14})\.(?!000$)0+", value) else None
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < 2**53 else None
     return value if isinstance(value, int) else None
@@ -190,11 +208,11 @@ _WITH_COMMA = re.compile(r"-?\d{1,15},(?:\d{1,2}|\d{4,15})", re.ASCII)
 
 
 def number(value: Json) -> int | float | None:
-    """Return the number that a value spells without loss."""
+    """Return the number that a value spells without loss. With three noughts behind the point it may be thousands."""
     whole = integer(value)
     if whole is not None:
         return whole
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) and not value.strip().endswith(".000"):
         return float(value)
     if isinstance(value, str) and _WITH_COMMA.fullmatch(value.strip()):
         return float(value.replace(",", "."))

@@ -67,9 +67,12 @@ def _formats(schema: Json) -> Iterator[str]:
 def compile_validator(schema: Schema) -> Validator:
     """Compile a schema with the formats as they are known here. Raises ValueError where it is none.
 
-    Nothing that it refers to is ever fetched, and a pattern that tries too many ways does not match.
+    Nothing that it refers to is ever fetched, and a pattern that tries too many ways does not match. No message has a
+    value: each alternative that a long one breaks would have a copy of it.
     """
-    return Validator(dict(schema), validate_formats=True, formats=_CHECKS, offline=True, pattern_options=_PATTERNS)
+    return Validator(
+        dict(schema), validate_formats=True, formats=_CHECKS, offline=True, pattern_options=_PATTERNS, mask="value"
+    )
 
 
 def _validator(schema: Schema) -> Validator | None:

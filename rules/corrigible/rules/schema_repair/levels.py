@@ -17,7 +17,7 @@ from corrigible.rules.engine.guarded_patch import PatchError, guarded
 from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive, word_set, words
-from corrigible.rules.safety.nearness import is_same, nearest
+from corrigible.rules.safety.nearness import is_plural, is_same, nearest
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -161,6 +161,7 @@ def unwrapped(parent: str, around: Schema | None, violation: SchemaViolation, re
     """Return the move of an object out of its only, undeclared member, where it is what belongs around the member.
 
     `{"book": {"title": "T"}}` becomes `{"title": "T"}`. The member may be declared if what is declared is no object.
+    Once it is confirmed, where the member is called like nothing in the path: a `template` of books is no book.
     """
     present = value_at(request, parent)
     if around is None or not parent.startswith("/body") or not isinstance(present, Mapping) or request.form:
@@ -174,7 +175,14 @@ def unwrapped(parent: str, around: Schema | None, violation: SchemaViolation, re
     needed = _required(around) | ({segments(violation.pointer)[-1]} if violation.keyword == "required" else set())
     if not needed or not needed <= inner.keys() or first_violation(inner, around) is not None:
         return None
-    return _move(violation, request, [(f"{parent}/{escape(str(name))}", parent)])
+    is_said = words(str(name))[-1] in _HOLDERS or is_in_path(str(name), request)
+    return _move(violation, request, [(f"{parent}/{escape(str(name))}", parent)], asks=not is_said)
+
+
+def is_in_path(name: str, request: Request) -> bool:
+    """Whether a name is that of what the path is about: `issue` of `/issues`."""
+    parts = (part.partition(".")[0] for part in request.path.split("/") if part)
+    return any(is_same(name, one) or is_plural(name, one) for one in parts)
 
 
 def under_empty(violation: SchemaViolation, request: Request) -> Suggestion | None:

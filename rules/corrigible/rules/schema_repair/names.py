@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from rapidfuzz.distance import OSA
-
 from corrigible.rules.budget import spend
 from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer, value_at
@@ -28,8 +26,9 @@ from corrigible.rules.safety.nearness import (
     is_slip,
     letters,
     nearest,
+    slips,
 )
-from corrigible.rules.safety.spelling import may_be_other_word
+from corrigible.rules.safety.spelling import is_form, may_be_other_word
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -112,7 +111,7 @@ def _is_typo(name: str, other: str) -> bool:
     one, two = letters(name), letters(other)
     if one == two or (sorted(one) == sorted(two) and is_slip(name, other)):
         return True
-    return len(one) != len(two) and not is_plural(name, other) and OSA.distance(one, two, score_cutoff=1) <= 1
+    return len(one) != len(two) and not is_plural(name, other) and slips(one, two, 1) <= 1
 
 
 # Undeclared members
@@ -475,6 +474,9 @@ def _is_other(source: str, target: str, request: Request) -> bool:
     name, meant = segments(source)[-1], segments(target)[-1]
     if request.method in READS or is_same(name, meant):
         return False
+    one, two = letters(name), letters(meant)
+    if len(one) > len(two) + 1 and one.startswith(two) and not is_form(two, one):
+        return True  # a word more says what else it is: `passwordHash` is no `password`
     return may_be_other_word(name, meant) or not _PARTIES.isdisjoint(set(words(meant)).difference(words(name)))
 
 

@@ -15,7 +15,7 @@ from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, 
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.equivalence import is_short_value
 from corrigible.rules.safety.nearness import LONGEST, distance, is_slip
-from corrigible.rules.safety.spelling import TO_AGREE, Spelling, may_be_other_word
+from corrigible.rules.safety.spelling import TO_AGREE, Spelling, may_be_other_value, may_be_other_word
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -242,7 +242,8 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
         is_one_of_them = keyword in _GUESSED and not spelled.assumption and not is_short_value(old, value)
         if is_one_of_them and not is_near and distance(old, value) > _MOST_SLIPS:
             return True
-        if is_one_of_them and may_be_other_word(old, value) and not (is_read and is_near):
+        is_other = may_be_other_word(old, value) or may_be_other_value(old, value)
+        if is_one_of_them and is_other and not (is_read and is_near):
             return True  # whoever only reads sees what came of a slip
         if selects and not is_read:
             return not is_near

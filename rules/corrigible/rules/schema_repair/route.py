@@ -7,11 +7,9 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote
 
-from rapidfuzz.distance import OSA
-
 from corrigible.rules.functions.builtin import Operation
-from corrigible.rules.safety.decisive import READS, deletes, word_set, words
-from corrigible.rules.safety.nearness import nearest
+from corrigible.rules.safety.decisive import READS, calls_what_decides, word_set, words
+from corrigible.rules.safety.nearness import nearest, slips
 from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.schema.exchange import Json, Request
 
@@ -93,8 +91,8 @@ def _rpc(violation: SchemaViolation, request: Request, offered: list[str], group
 
 def _path(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     sure = [one for one in offered if _is_misspelling(request.path, one)]
-    slips = {one: OSA.distance(request.path, one) for one in offered}
-    if len(sure) == 1 and all(slips[one] > slips[sure[0]] for one in offered if one != sure[0]):
+    far = {one: slips(request.path, one) for one in offered}
+    if len(sure) == 1 and all(far[one] > far[sure[0]] for one in offered if one != sure[0]):
         is_other = request.method not in READS and _has_other_word(request.path, sure[0])
         # The description may leave out a base path that the server has.
         is_unsure = is_other or request.path.endswith(sure[0])
@@ -296,6 +294,6 @@ def _to(
     old = request.method if is_method else request.path
     ops: list[Operation] = [{"op": "test", "path": place, "value": old}, {"op": "replace", "path": place, "value": new}]
     changed = replace(request, method=new) if is_method else replace(request, path=new)
-    confirm = confirm or deletes(request) or deletes(changed)
+    confirm = confirm or calls_what_decides(request, changed)
     action = "USE_ALTERNATIVE_ENDPOINT"
     return edit(violation, request, ops, message, changes_intent=intent, requires_confirmation=confirm, action=action)

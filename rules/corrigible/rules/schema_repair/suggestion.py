@@ -18,6 +18,7 @@ from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import READS, is_plain_header, is_protected, is_the_senders
 from corrigible.rules.safety.loss import LookupResult
+from corrigible.rules.safety.nearness import is_slip
 from corrigible.schema.cache import cached
 from corrigible.schema.credential_name import counts, is_secret_name
 from corrigible.schema.document import BODILESS
@@ -52,6 +53,8 @@ def repair_of(proposal: Proposal, diagnosis: str, code: str) -> Repair:
     return Repair(tuple(proposal.suggestions), proposal.type, diagnosis, code, proposal.recovery)
 
 
+_SECRETS: Final = ("password", "passphrase", "secret", "credential", "authorization", "api_key", "access_token")
+"""Names that are a secret's under a slip of the fingers, too."""
 _PERSONAL: Final = re.compile(
     r"(?i)(?:^|[_.a-z-])(?:token|cv[cv]2?|pin|ssn|iban)$|(?:secret|encryption)[_-]?key$|^encrypted"
 )
@@ -92,7 +95,9 @@ def _may_be_secret(value: Json) -> bool:
 @cached(1024)
 def _is_secret_name(name: str) -> bool:
     plain = _VALUE.sub("", name)
-    return is_secret_name(plain) or _PERSONAL.search(plain) is not None
+    if is_secret_name(plain) or _PERSONAL.search(plain) is not None:
+        return True
+    return any(abs(len(plain) - len(one)) <= 1 and is_slip(plain, one) for one in _SECRETS)
 
 
 def guards(document: Mapping[str, Json], pointer: str, old: Json) -> list[Operation]:

@@ -91,6 +91,8 @@ _MOST_VALUES: Final = 5000
 """Of a closed list that is searched for near values: each costs time, and nobody is offered thousands."""
 _TRUTHS: Final = frozenset({"true", "false"})
 """A closed list of texts that are truth values: `yes` is read as one of them, as it is where they are no texts."""
+_SHORTEST_END: Final = 3
+"""Letters of a value at the end of a text that are not there by chance."""
 _LIST_SEPARATOR: Final = re.compile(r"[,;|]")
 _ONLY: Final = "another value was asked for, this is the one there is"
 
@@ -142,15 +144,18 @@ def _common_beginning(names: Sequence[str], marks: str = "_-.:/") -> str:
 def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
     """Add the values that may be meant as well, where one is near.
 
-    The text goes on with one: `weekday` is no week, `squash_merge` may be either. Or one has the word as it was sent:
-    `choice` may be `choices` or `multiple_choice`.
+    The text goes on with one, or ends with it: `weekday` is no week, `squash_merge` may be either, and `isactive` is
+    `active` as much as `inactive`. Or one has the word as it was sent: `choice` may be `choices` or `multiple_choice`.
     """
     if len(near) != 1:
         return near
     sent, one = letters(text), letters(near[0])
     rest = sent[len(one) :] if sent.startswith(one) else ""
     others = [name for name in names if name != near[0]]
-    return near + [name for name in others if (rest and letters(name) == rest) or sent in split_words(name)]
+    ends = {name for name in others if len(letters(name)) >= _SHORTEST_END and sent.endswith(letters(name))}
+    return near + [
+        name for name in others if name in ends or (rest and letters(name) == rest) or sent in split_words(name)
+    ]
 
 
 # Types
@@ -165,8 +170,10 @@ _CONTENT: Final = word_set("blob content data payload body secret raw document t
 """Last words of names of texts that may hold anything: an object there may be what the text has to spell."""
 _NAMED_JSON: Final = re.compile(r"(?:^|[_.-])(?:json|JSON)(?:$|[_.-]|[A-Z])|^json[A-Z]|[a-z]J(?:son|SON)(?:$|[A-Z])")
 """A name that says that the text there holds JSON: `extra_json`, `jsonPayload`."""
-_SPANS: Final = word_set("duration timeout interval ttl delay")
-"""Last words of names of spans of time, which a text has with a unit: 3600 may be seconds or milliseconds."""
+_WITH_UNITS: Final = word_set("duration timeout interval ttl delay memory disk storage capacity")
+"""Last words of names of amounts that a text has with a unit: 3600 may be seconds or milliseconds, 512 bytes or Mi."""
+_PAIRS: Final = ({"name", "value"}, {"key", "value"})
+"""Members of the elements of a list that stands for a map: the map has one member for each, and neither name."""
 
 
 def _cast(value: Json, schema: Schema, place: Place) -> list[Spelling]:
@@ -206,8 +213,8 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         if isinstance(inner := value.get("id", *named[:1]), str):
             return [Spelling(inner, _ID_OF_OBJECT)]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    is_span = is_number and not _SPANS.isdisjoint(words(place.name)[-1:])  # of what unit?
-    if (is_number and schema.get(SHAPED)) or is_span or _is_unknown_text(value, place):
+    has_unit = is_number and not _WITH_UNITS.isdisjoint(words(place.name)[-1:])  # which one?
+    if (is_number and schema.get(SHAPED)) or has_unit or _is_unknown_text(value, place):
         return []
     return _scalar(value, _as_text)
 
@@ -276,7 +283,8 @@ def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     is_it = is_one and first_violation(value[0], schema) is None
     if isinstance(value, list) and not place.text and not is_it and (name := _only_list(value, schema, place)):
         return [Spelling({name: value})]
-    return [Spelling(value[0])] if is_one else []
+    is_pair = is_one and not members(schema) and {*value[0]} in _PAIRS
+    return [Spelling(value[0])] if is_one and not is_pair else []
 
 
 def _only_list(value: list[Json], schema: Schema, place: Place) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,6 +17,7 @@ from corrigible.rules.wordings.reader import Wordings, read
 from corrigible.rules.wordings.rows import FOLDER, SCRIPTS, Kind, Rows, languages, made_language, made_rows
 from corrigible.rules.wordings.slots import SLOTS, Words, name_of
 
+_ID: Final = re.compile(r"[a-z_]+\.[a-z0-9-]+")
 _SLOT: Final = re.compile(r"\{([a-z]+)(?::\d)?\}")
 _PART: Final = re.compile(r"<([a-z_]+)>")
 _LITERAL: Final = re.compile(r"\\.|\[[^\]]*\]")
@@ -104,7 +105,9 @@ def _checked(source: Source, trail: Trail, texts: list[WordingText], language: s
 def _of_form(text: WordingText, words: Words) -> Iterator[tuple[str, str]]:
     """Yield mistakes in the form of a row: a member, the problem."""
     kind = text.id.partition(".")[0]
-    if kind not in list(Kind):
+    if not _ID.fullmatch(text.id):
+        yield "id", "an id is a kind, a point and a name in lower case, such as exists.seat-taken"
+    elif kind not in list(Kind):
         yield "id", f'"{kind}" is no kind{suggest_spelling(kind, list(Kind))}; kinds: {", ".join(Kind)}'
     slots: set[str] = set()
     for member, pattern in (("pattern", text.pattern), ("unless", text.unless)):
@@ -149,7 +152,8 @@ def _of_sentences(text: WordingText, rows: Rows, number: int) -> Iterator[tuple[
         wordings = Wordings(Rows(rows.language, rows.words, (row,)))
         found = [read(example, only=wordings).said for example in text.example]
     except ValueError as problem:
-        yield "pattern", f"no expression of RE2: {problem}"
+        # After a colon RE2 repeats the pattern, with its slots unfolded.
+        yield "pattern", f"no expression of RE2: {str(problem).partition(': (')[0]}"
         return
     for example, said in zip(text.example, found, strict=True):
         if not said:
@@ -157,7 +161,12 @@ def _of_sentences(text: WordingText, rows: Rows, number: int) -> Iterator[tuple[
     for slot, values in text.gives.items():
         given = found[0][0].slots.get(slot, ()) if found[0] else ()
         if found[0] and list(given) != values:
-            yield "gives", f"gives {slot} of its first example: {', '.join(given) or 'nothing'}"
+            taken = f"takes {_listed(given)} as {{{slot}}} of the first example"
+            yield "gives", f"the pattern {taken}, not {_listed(values)}"
     for counter in text.counter:
         if read(counter, only=wordings).said:
             yield "counter", f"matches its counter-example: {counter}"
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(values) or "nothing"

@@ -35,6 +35,8 @@ _CODE: Final = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)+|[A-Za-z]+(?:[_-][A-Za
 """`UserAlreadyExists`, `ALREADY_EXISTS`: a code, which is read as the words that it is made of."""
 _HUMP: Final = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
 _WORD: Final = re.compile(r"[a-z]+")
+_ADDRESS: Final = re.compile(r"\S*(?:://|@)\S*")
+"""Its words are of no language: `com` is Portuguese."""
 _SLOT: Final = re.compile(r"\{([a-z]+)\}")
 _STATED: Final = re.compile(r"\{([a-z]+)(?::(\d))?\}")
 
@@ -245,7 +247,7 @@ def _asked(folded: str) -> Iterator[Wordings]:
 
     Not where another one has all its words and more, and not in Chinese where a text has signs that only Japanese has.
     """
-    words = set(_WORD.findall(folded))
+    words = set(_WORD.findall(_ADDRESS.sub(" ", folded)))
     asked = [language for language in languages().values() if language.is_of(folded, words)]
     for language in asked:
         known = language.common & words

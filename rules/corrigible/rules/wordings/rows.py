@@ -22,7 +22,7 @@ from corrigible.schema.exchange import Json
 FOLDER: Final = Path(__file__).parent / "rows"
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TOP: Final = re.compile(r"^rows:", re.MULTILINE)
-_SENTENCES: Final = re.compile(r"^ {4}(?:example|gives|counter):.*\n(?: {6}.*\n)*", re.MULTILINE)
+_SENTENCES: Final = re.compile(r"^ {4}(?:example|gives|counter):.*\n(?: {6}.*\n| {4}- .*\n)*", re.MULTILINE)
 """What tests need of rows and readers do not: half of a file."""
 _PART: Final = re.compile(r"<([a-z_]+)>")
 _LITERAL: Final = re.compile(r"\\.|[^\\]+")

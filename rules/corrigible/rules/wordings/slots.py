@@ -12,9 +12,9 @@ from corrigible.schema.exchange import Json
 
 SLOTS: Final[Mapping[str, str]] = {
     "field": "the name of a member or parameter, quoted or an identifier, also a path",
-    "fields": "such a name or a list of names; the values are called `field`, too",
+    "fields": "such a name or a list of names; `gives` and `explain` call the values `field`",
     "value": "a value: quoted, a number, a word, or JSON in brackets",
-    "quoted": "a text in quotation marks, or an expression from `^` to `$`; the value is called `value`",
+    "quoted": "a text in quotation marks, or an expression from `^` to `$`; `gives` and `explain` call it `value`",
     "limit": "a number",
     "options": "a list in any brackets or quotes, joined by commas, `|` or the language's words for or and and",
     "thing": "one to five words for an object, such as `the table 'orders'`",
