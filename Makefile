@@ -62,9 +62,14 @@ WORKERS ?= $(shell expr 1 + $$(getconf _NPROCESSORS_ONLN))
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(OPTIONS)
 
+# A third of the CPU seconds: they start processes, or measure steps of large inputs. `make test` has them.
+NOT_QUICK := adapters/openapi/test_load.py adapters/openapi/test_bounds.py adapters/openapi/test_swagger2.py \
+  adapters/demo client/test_bounds.py client/test_policies.py proxy/core/test_alternative.py proxy/core/test_bounds.py \
+  proxy/core/test_forbidden_value.py rules/language/test_cel_bound.py rules/language/test_oracle.py \
+  schema/test_content_encoding.py schema/test_extra.py schema/test_generate.py schema/test_stdio.py
 QUICK := tests/test_house.py tests/schema tests/client tests/rules tests/adapters tests/proxy/access_log tests/proxy/core \
   tests/proxy/embed tests/proxy/http tests/proxy/recording --ignore tests/rules/packs --ignore tests/adapters/sandbox \
-  --ignore-glob '*/test_sandbox.py'
+  --ignore-glob '*/test_sandbox.py' $(NOT_QUICK:%=--ignore tests/%)
 
 test-quick: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not slow and not nightly" $(OPTIONS) $(QUICK)
