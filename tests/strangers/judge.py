@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from corrigible.rules.pointer import escape, resolve
 from corrigible.schema.document import scalar_text
+from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, Suggestion, parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
@@ -276,7 +277,7 @@ def is_ignored(pointer: str) -> bool:
 
 
 def differences(one: Json, other: Json, pointer: str) -> Iterator[tuple[str, Json]]:
-    if one == other:
+    if same_json(one, other):
         return
     if isinstance(one, dict) and isinstance(other, dict):
         for name in {**one, **other}:

@@ -93,6 +93,18 @@ def asked(engine: Engine, request: Request, status: int, message: str) -> list[s
     return [one["pointer"] for one in listed]
 
 
+def test_a_search_by_post_is_a_read_by_query(engine: Engine) -> None:
+    sent = Request("POST", "/search", body={"q": "a", "max": 10})
+    assert edits(engine, sent, 405, "Method Not Allowed") == [
+        ("replace", "/method", "GET"),
+        ("add", "/query", {"q": "a", "max": "10"}),
+        ("remove", "/body", None),
+    ]
+    assert not edits(engine, Request("POST", "/kinds", body={"q": "a"}), 405, "Method Not Allowed")  # it may create
+    other = Request("POST", "/search", body={"q": "a", "unknown": 10})
+    assert ("replace", "/method", "GET") not in edits(engine, other, 405, "Method Not Allowed")
+
+
 def test_a_parameter_in_the_body_of_what_takes_none_goes_into_the_query(engine: Engine) -> None:
     sent = Request("PUT", "/cache/flush", body={"domain": "a.org"})
     assert edits(engine, sent, 422, "Domain '' is not canonical")[0] == ("add", "/query", {"domain": "a.org"})

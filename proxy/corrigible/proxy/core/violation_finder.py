@@ -38,7 +38,7 @@ from corrigible.rules.schema_repair.json_schema import (
     kind_of,
     types,
 )
-from corrigible.rules.schema_repair.levels import MISPLACED, NOT_OF_BODY, move_member
+from corrigible.rules.schema_repair.levels import IN_QUERY, MISPLACED, NOT_OF_BODY, move_member
 from corrigible.rules.schema_repair.names import INSTEAD, near_names
 from corrigible.rules.schema_repair.repair import BARRED
 from corrigible.rules.schema_repair.route import BARE, UNNAMED, UNSURE
@@ -578,18 +578,27 @@ def told_apart(wrong: SchemaViolation, request: Request, description: Described)
     """Return a violation of the method of a write, unsure where another one may be meant.
 
     Nothing was sent to what takes something, so that it may have been meant to read. Or the path with one name more has
-    the method: `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten.
+    the method: `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten. Of a read that
+    takes all of the body in its query, and of writes those whose body takes it, no other one is meant.
     """
     if wrong.keyword != "method" or request.method not in _WRITES:
         return wrong
     offered = [str(one) for one in choices(wrong.schema)]
-    writes = [one for one in offered if one in _WRITES]
-    match = description.operations.find(writes[0], request.path) if len(writes) == 1 and "GET" in offered else None
-    takes = description.vocabulary(match[0]).places if match is not None else ()
-    is_bare = request.body is None and not request.query and any(one[0] in ("body", "query") for one in takes)
-    below = description.operations.find(request.method, f"{request.path.rstrip('/')}/{_SOME_NAME}")
-    doubt = BARE if is_bare else UNNAMED if below is not None else ""
-    return wrong._replace(schema={**wrong.schema, doubt: True}) if doubt else wrong
+    found = {one: description.operations.find(one, request.path) for one in offered}
+    taken = {one: {*description.vocabulary(match[0]).places} for one, match in found.items() if match is not None}
+    writes = [one for one in taken if one in _WRITES]
+    is_one = len(writes) == 1 and "GET" in offered
+    is_bare = request.body is None and not request.query and is_one
+    if is_bare and any(place[0] in ("body", "query") for place in taken[writes[0]]):
+        return wrong._replace(schema={**wrong.schema, BARE: True})
+    names = [str(name) for name in request.body] if isinstance(request.body, Mapping) else []
+    if names and offered == ["GET"] and all(("query", name) in taken.get("GET", ()) for name in names):
+        return wrong._replace(schema={**wrong.schema, IN_QUERY: True})
+    if description.operations.find(request.method, f"{request.path.rstrip('/')}/{_SOME_NAME}") is not None:
+        return wrong._replace(schema={**wrong.schema, UNNAMED: True})
+    fitting = [one for one in writes if all(("body", name) in taken[one] for name in names)]
+    kept: list[Json] = [one for one in offered if one in fitting or one not in writes]
+    return wrong._replace(schema={**wrong.schema, "enum": kept}) if names and fitting else wrong
 
 
 _SOME_NAME: Final = "some-name"

@@ -33,6 +33,9 @@ MISPLACED: Final = "misplaced"
 NOT_OF_BODY: Final = "x-not-of-body"
 """In a schema of a parameter: the members that the body of its operation has; none where all of a body may move."""
 
+IN_QUERY: Final = "x-in-query"
+"""In a schema of methods: the only one takes in its query what was sent as body."""
+
 
 GENERAL_NAMES: Final = word_set("id name type kind title description status state value key code")
 """Names that every thing has: at another level they are another thing's."""
@@ -282,6 +285,16 @@ def into_query(violation: SchemaViolation, request: Request) -> Suggestion | Non
     source = f"/body/{escape(called[0])}"
     ops = [{"op": "test", "path": source, "value": body[called[0]]}, *ops, {"op": "remove", "path": source}]
     return edit(violation, request, ops, "Send it in the query: the body has no such member.") if len(ops) > 2 else None
+
+
+def read_by_query(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return GET with the members of the body in the query, where that is the only method, and takes them all."""
+    if violation.schema.get(IN_QUERY) is not True or not isinstance(request.body, Mapping):
+        return None
+    ops: list[Operation] = [{"op": "test", "path": "/method", "value": request.method}]
+    ops.append({"op": "replace", "path": "/method", "value": "GET"})
+    message = "Use GET, the only method of this path, with what was sent in the query."
+    return _without_body(violation, request, [*ops, *_into_query(request, request.body)], message)
 
 
 def _into_query(request: Request, moved: Mapping[str, Json]) -> list[Operation]:

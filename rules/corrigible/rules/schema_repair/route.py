@@ -14,6 +14,7 @@ from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.schema.exchange import Json, Request
 
 from .json_schema import Schema, choices, literal_pattern, types
+from .levels import read_by_query
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, confirmed, edit, options
 
@@ -207,6 +208,9 @@ def _asked_for_path(violation: SchemaViolation, request: Request) -> Proposal:
 def _method(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     """Suggest only methods of the same safety class, and POST for a read."""
     method = request.method
+    # What else is posted may be meant to create something.
+    if method == "POST" and _reads_by_post(request.path) and (read := read_by_query(violation, request)) is not None:
+        return Proposal([read])
     for mark, question in _QUESTIONS.items():
         if violation.schema.get(mark) is True:
             return ask(violation, request, question, schema={"enum": offered})
