@@ -85,7 +85,7 @@ def test_patch_leaves_what_is_not_sent(engine: Engine) -> None:
         ({}, ["PATCH", "POST"]),
     ],
 )
-def test_of_several_methods_those_are_offered_whose_body_has_what_was_sent(engine: Engine, body: Any, methods: list[str]) -> None:
+def test_of_several_methods_those_that_take_the_body_are_offered(engine: Engine, body: Any, methods: list[str]) -> None:
     feedback = feedback_about(engine, sent("PUT", "/both/1", body), 405, b"")
     assert feedback is not None
     assert [one["patch"][-1]["value"] for one in feedback["suggestions"]] == methods
