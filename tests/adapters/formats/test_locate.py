@@ -72,7 +72,7 @@ def test_places_told_loosely(field: str, message: str, place: str) -> None:
         ("'f-1' does not exist", "/body/flow_id"),
         ("Flow f-9 not found", ""),
         ("'every day' is no schedule", "/body/schedule/cron"),
-        ("'CET' is unknown", ""),  # two places hold it
+        ("'CET' is unknown", "/body/schedule/zone"),  # of two that hold it the likelier one
         ("cannot move 'f-1' to 'f-2'", ""),  # two values
         ("The flow_id is unknown here", "/body/flow_id"),
         ("Please look at your title and try again", "/body/title"),

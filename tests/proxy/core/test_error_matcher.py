@@ -106,7 +106,7 @@ def test_of_many_mistakes_so_many_are_looked_at(write_pack: WritePack) -> None:
     assert len(strictly(write_pack, 0, 40)[1]) == 32
 
 
-@pytest.mark.parametrize(("steps", "suggestions"), [(100, 1), (12_000, 1)])
+@pytest.mark.parametrize(("steps", "suggestions"), [(100, 3), (12_000, 1)])
 def test_what_was_repaired_before_the_steps_ended_is_told(write_pack: WritePack, steps: int, suggestions: int) -> None:
     decision, _ = strictly(write_pack, steps, 3)
     assert isinstance(decision, Annotate)
