@@ -216,8 +216,8 @@ class Engine:
     ) -> Generator[Lookup, LookupAnswer, list[MatchedError]]:
         """Return what would be asked without a description: one that gives nothing is no reason to ask less."""
         profile = case.profile
-        is_of_the_server = case.exchange.status >= SERVER_FAULT
-        if profile.described is None or not profile.adapter.tells_places_loosely or is_of_the_server:
+        is_open = profile.adapter.tells_places_loosely and case.exchange.status < SERVER_FAULT
+        if not is_open or profile.described is None:
             return []
         match = MatchedOperation(replace(profile, description=Undescribed()), "", {}, case.match.is_wrapped)
         errors = parse_errors(match, case.exchange, case.text)[: self.limits.errors]
