@@ -12,6 +12,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from corrigible.adapters.registry import adapter_for
@@ -24,8 +25,9 @@ from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.http.request_reader import read_request
 from corrigible.rules.engine.evaluate import RuleIndex
-from corrigible.rules.language.compile import compile_text
+from corrigible.rules.language.compile import compile_rule
 from corrigible.rules.language.rule import Rule
+from corrigible.rules.language.yaml_source import Source
 from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Exchange
 from corrigible.schema.vocabulary import Vocabulary
@@ -66,7 +68,8 @@ def rule(number: int, operation: str) -> Rule:
         ],
         "diagnosis": "The refund is larger than what is left on the charge.",
     }
-    return compile_text(text, pack="stripe", major="1", vocabulary=Vocabulary.base())
+    source = Source(Path(f"{str(text.get('id', '')).rpartition('.')[2]}.yaml"), text, {})
+    return compile_rule(source, pack="stripe", major="1", vocabulary=Vocabulary.base())
 
 
 def known(count: int, *, described: bool = False) -> ApiProfile:

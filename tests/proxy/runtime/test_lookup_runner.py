@@ -13,10 +13,24 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpOutcome
 from corrigible.proxy.http.messages import Rewrite
-from corrigible.proxy.runtime.lookup_runner import run_with_lookups, run_with_lookups_sync
+from corrigible.proxy.runtime.lookup_runner import Fetch, LookupBudget, T, run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 Asking = Generator[Lookup, LookupAnswer, list[int]]
+
+
+async def run_with_lookups(
+    generator: Generator[Lookup, LookupAnswer, T], fetch: Fetch, limits: Limits | None = None
+) -> T:
+    """Run a correction to its end with the budget, as the engines do."""
+    budget = LookupBudget(fetch, limits or Limits())
+    try:
+        lookup = next(generator)
+        while True:
+            lookup = generator.send(await budget.answer(lookup))
+    except StopIteration as stop:
+        result: T = stop.value
+        return budget.in_time(result)
 
 
 def asks(paths: Sequence[str]) -> Asking:

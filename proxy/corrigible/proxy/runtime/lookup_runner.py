@@ -84,20 +84,6 @@ class LookupBudget:
         return result
 
 
-async def run_with_lookups(
-    generator: Generator[Lookup, LookupAnswer, T], fetch: Fetch, limits: Limits | None = None
-) -> T:
-    """Run a correction to its end, here and now."""
-    budget = LookupBudget(fetch, limits or Limits())
-    try:
-        lookup = next(generator)
-        while True:
-            lookup = generator.send(await budget.answer(lookup))
-    except StopIteration as stop:
-        result: T = stop.value
-        return budget.in_time(result)
-
-
 def run_with_lookups_sync(
     generator: Generator[Lookup, LookupAnswer, T],
     fetch: Callable[[Lookup], LookupAnswer],

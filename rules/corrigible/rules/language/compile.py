@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -68,12 +67,6 @@ def compile_rule(
     finally:
         if lint is not None:
             lint += compiler.lint
-
-
-def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: Vocabulary) -> Rule:
-    """Compile a rule that stands in no file."""
-    path = Path(f"{str(text.get('id', '')).rpartition('.')[2]}.yaml")
-    return compile_rule(Source(path, text, {}), pack=pack, major=major, vocabulary=vocabulary)
 
 
 LONGEST_EXPRESSION = 200
