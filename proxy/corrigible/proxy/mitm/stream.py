@@ -96,7 +96,8 @@ class Stream(HttpStream):
         server: Any = self.server_state
         is_awaited = self._expect_fields is not None and not self._request_copy  # by the upstream, with a 100
         is_flowing = server == self.state_stream_response_body
-        return bool(client == self.state_stream_request_body) and not is_flowing and not is_awaited
+        is_due = client in (self.state_stream_request_body, self.state_consume_request_body)
+        return is_due and not is_flowing and not is_awaited
 
     @property
     def waits_for_answer(self) -> bool:
@@ -149,11 +150,13 @@ class Stream(HttpStream):
         """Stream every request, and each response that is too long to be buffered."""
         if not request:
             return (yield from super().check_body_size(request))
+        length = self.flow.request.headers.get("content-length", "")
+        if self._is_http2 and length.strip("0") == "" != length:
+            return False  # over HTTP/1.1 its head would be a whole request, though a body may follow that makes it none
         if self.flow.response is not None:
             self.request_body_buf.clear()  # type: ignore[no-untyped-call]  # h11's  # the proxy itself answers
             return False
         self.flow.request.stream = True
-        length = self.flow.request.headers.get("content-length", "")
         if length.isdigit() and int(length) > self._limit:
             self.flow.metadata[REQUEST_OVER] = True
         else:

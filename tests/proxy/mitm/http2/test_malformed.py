@@ -105,6 +105,8 @@ def test_a_request_with_a_field_that_must_not_be_goes_nowhere(caller: Any, serve
 )
 def test_a_body_of_another_length_than_said_goes_nowhere(caller: Any, served: Any, length: bytes, parts: Any) -> None:
     caller.headers(stream := caller.stream(), [*start(method=b"POST"), (b"content-length", length)], end=False)
+    assert caller.ask(b"/meanwhile") == OK  # the head has been read before anything of the body comes
+    served[1].seen.clear()
     for number, part in enumerate(parts, 1):
         caller.data(stream, part, end=number == len(parts))
     assert refused(caller, stream, served[1])
@@ -132,6 +134,13 @@ def test_trailers_after_too_little_data_take_the_request_along(caller: Any, serv
     caller.data(stream, b"ab", end=False)
     caller.headers(stream, [(b"a", b"b")])
     assert refused(caller, stream, served[1])
+
+
+def test_a_length_of_none_and_no_body_is_a_request(caller: Any, served: Any) -> None:
+    caller.headers(stream := caller.stream(), [*start(method=b"POST"), (b"content-length", b"0")], end=False)
+    caller.data(stream, b"")
+    assert caller.answer(stream) == OK
+    assert len(served[1].seen) == 1
 
 
 def test_a_body_without_a_length_is_framed_for_http1(caller: Any, served: Any) -> None:
