@@ -105,6 +105,10 @@ def _code_of(kinds: Collection[Kind]) -> str:
     return next((code for kind, code in _CODES.items() if kind in kinds), "")
 
 
+CODES_OF_STATES: Final = frozenset({"FAILED_PRECONDITION", "ABORTED"})
+"""Codes of google.rpc that say of no value that it is wrong. Some servers send them for values all the same."""
+
+
 def code_of_value(message: str, place: LikelyPlace) -> str:
     """Return the code that a complaint about a value stands for, of a refusal whose code stands for a state.
 

@@ -15,6 +15,7 @@ from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.pointers import part_of
 from corrigible.adapters.formats.sent_places import PARTS
 from corrigible.adapters.formats.statement import (
+    CODES_OF_STATES,
     code_of_value,
     code_said,
     is_down,
@@ -358,7 +359,7 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
     if is_fault_alone or (error.type in _SAID_OF_STATES and is_of_state(error.message)):
         return error._replace(pointer="", likely=())
     is_unknown_method = error.type == "UNIMPLEMENTED" and (is_of_route(error.message) or not is_told)
-    if error.type in _OF_STATES and (said := code_of_value(error.message, error.likely[0])):
+    if error.type in CODES_OF_STATES and (said := code_of_value(error.message, error.likely[0])):
         error = error._replace(type=said)
     if is_unknown_method or not (chose_none or error.type in _ABOUT_FIELDS):
         return error._replace(pointer="", likely=())
@@ -404,8 +405,6 @@ _TELLING: Final = frozenset(
 )
 _QUOTED_ALONE: Final = frozenset({"value in quotes", "value alone"})
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
-_OF_STATES: Final = frozenset({"FAILED_PRECONDITION", "ABORTED"})
-"""Codes that say of no value that it is wrong. Some servers send them for values all the same."""
 _SAID_OF_STATES: Final = _CHOSE_NONE | {"NOT_FOUND"}
 """Codes under which a text may say that a right, a state or a limit is in the way: then no field is."""
 _CONFLICT: Final = 409
