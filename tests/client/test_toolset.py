@@ -157,14 +157,14 @@ def test_errors_without_feedback_are_short(answer: Any, said: str) -> None:
 
 def test_a_tool_that_does_not_exist_is_told_to_the_model() -> None:
     result = toolset(Api()).call("refnud", {})
-    assert result.text == "There is no tool refnud; did you mean refund? The tools are: refund, read."
+    assert result.text == 'There is no tool refnud; did you mean "refund"? The tools are: refund, read.'
 
 
 def test_only_the_tools_that_are_wanted() -> None:
     assert list(toolset(Api(), names=["read"]).tools) == ["read"]
     with pytest.raises(ValueError, match=r"no operation x$"):
         toolset(Api(), names=["x"])
-    with pytest.raises(ValueError, match=r"no operation refnud; did you mean refund\?"):
+    with pytest.raises(ValueError, match=r'no operation refnud; did you mean "refund"\?'):
         toolset(Api(), names=["refnud"])
     with pytest.raises(ValueError, match="no OpenAPI 3"):
         Toolset({"swagger": "2.0"}, "http://127.0.0.1:1")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from typing import Final, Literal
+
+from corrigible.schema.error import did_you_mean as did_you_mean
 
 
 class Outcome(Enum):
@@ -75,15 +75,3 @@ def usable(path: object, more: str = "") -> Iterator[None]:
         yield
     except (OSError, UnicodeDecodeError) as problem:
         raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}{more}") from None
-
-
-def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """Return `; did you mean "x"?` for the nearest known word, or nothing where none is near."""
-    by_plain = {_normalized(candidate): candidate for candidate in candidates}
-    near = difflib.get_close_matches(_normalized(word), list(by_plain), n=1, cutoff=0.6)
-    return f'; did you mean "{by_plain[near[0]]}"?' if near else ""
-
-
-def _normalized(word: str) -> str:
-    """Return a word without what people leave out: case, and noughts before a number."""
-    return re.sub(r"(?<!\d)0+(?=\d)", "", word.lower())

@@ -28,7 +28,7 @@ from corrigible.proxy.core.limits import Limits, Timeouts
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
-from corrigible.rules.errors import CorrigibleError, suggest_spelling
+from corrigible.rules.errors import CorrigibleError, did_you_mean
 
 if TYPE_CHECKING:
     from .config_file import Config
@@ -56,7 +56,7 @@ class UsageError(CorrigibleError):
 def one_of(option: str, word: str, choices: Sequence[str]) -> str:
     """Return the word. Raises UsageError, with the nearest choice, if it is none of them."""
     if word not in choices:
-        raise UsageError(f"{option} {word}: expected {', '.join(choices)}{suggest_spelling(word, choices)}")
+        raise UsageError(f"{option} {word}: expected {', '.join(choices)}{did_you_mean(word, choices)}")
     return word
 
 

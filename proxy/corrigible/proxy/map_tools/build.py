@@ -25,7 +25,7 @@ from corrigible.adapters.mapping.mapping import Equivalence, Evidence, MapFile, 
 from corrigible.adapters.mapping.operation import CanonicalOperation
 from corrigible.adapters.mapping.store import OperationIndex, SqliteIndex
 from corrigible.model.provider_client import ProviderError
-from corrigible.rules.errors import CorrigibleError, suggest_spelling
+from corrigible.rules.errors import CorrigibleError, did_you_mean
 
 from . import options
 from .options import Model
@@ -364,7 +364,7 @@ def write_map(file: Path, found: MapFile) -> None:
 def _known(chosen: Sequence[str], names: Sequence[str], option: str) -> list[str]:
     for one in chosen:
         if one not in names:
-            raise CorrigibleError(f"{option} {one}: not in this index{suggest_spelling(one, names)}")
+            raise CorrigibleError(f"{option} {one}: not in this index{did_you_mean(one, names)}")
     return list(chosen) or list(names)
 
 

@@ -26,7 +26,7 @@ from corrigible.model.provider_client import (
     UnusableProvider,
     endpoint,
 )
-from corrigible.rules.errors import CorrigibleError, suggest_spelling
+from corrigible.rules.errors import CorrigibleError, did_you_mean
 from corrigible.schema.exchange import Json
 
 _MOST_TOKENS = 4_096
@@ -104,7 +104,7 @@ def model(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> 
         return None
     kind, _, name = str(args.model).partition(":")
     if kind not in PROVIDERS or not name:
-        hint = suggest_spelling(kind, PROVIDERS) if kind not in PROVIDERS else ""
+        hint = did_you_mean(kind, PROVIDERS) if kind not in PROVIDERS else ""
         raise CorrigibleError(f"{args.model}: expected PROVIDER:MODEL, with {', '.join(PROVIDERS)}{hint}")
     provider = PROVIDERS[kind]
     if args.dry_run:

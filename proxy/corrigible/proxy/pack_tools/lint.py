@@ -25,7 +25,7 @@ from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.evaluate import RuleIndex
-from corrigible.rules.errors import AuthoringError, Place, suggest_spelling
+from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.expression import SCOPE
 from corrigible.rules.language.rule import Branch, Entry, Rule, SuggestionGroup, SuggestionLoop, SuggestionSpec
 from corrigible.rules.language.syntax import signature, words
@@ -36,7 +36,7 @@ from corrigible.rules.pack.load import MANIFEST, Pack, load_pack, rule_files
 from corrigible.rules.pack.portable import portability_problems
 from corrigible.rules.pack.reference import unchanged_members
 from corrigible.rules.safety.nearness import is_slip
-from corrigible.schema.error import FeedbackError, ReaderError
+from corrigible.schema.error import FeedbackError, ReaderError, did_you_mean
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply
@@ -116,7 +116,7 @@ def orphans(path: Path) -> Iterator[AuthoringError]:
     for file in sorted(path.glob("*.cases.yaml")):
         name = file.name.removesuffix(".cases.yaml")
         if name not in names:
-            problem = f"these cases have no rule: {name}.yaml does not exist{suggest_spelling(name, names)}"
+            problem = f"these cases have no rule: {name}.yaml does not exist{did_you_mean(name, names)}"
             yield AuthoringError(Place(file), problem, kind="missing-rule")
 
 
@@ -365,7 +365,7 @@ def _unknown_operations(profile: ApiProfile, rule: Rule, file: Path) -> Iterator
     for index, name in enumerate(rule.match.operations):
         if name not in known and "/" not in name:  # a gRPC method is its own operation
             trail = ("match", "operation", index)
-            hint = suggest_spelling(name, known) or elsewhere
+            hint = did_you_mean(name, known) or elsewhere
             problem = f'"{name}" is no operation of pack.yaml or of the API\'s adapter{hint}'
             yield source.error(trail, problem, kind="unknown-operation")
 
@@ -449,7 +449,7 @@ def _unknown_tables(pack: Pack, rule: Rule, file: Path) -> Iterator[AuthoringErr
     lines = file.read_text("utf-8").splitlines()
     for name in sorted((rule.tables or frozenset()) - pack.tables.keys()):
         line = next((number for number, text in enumerate(lines, 1) if re.search(rf"\btables\.{name}\b", text)), 1)
-        hint = suggest_spelling(name, pack.tables)
+        hint = did_you_mean(name, pack.tables)
         problem = f"there is no tables/{name.replace('_', '-')}.yaml{hint}"
         yield AuthoringError(Place(file, line), problem, kind="unknown-table")
 
