@@ -251,13 +251,9 @@ def _conflicts(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, 
         same_rank = (other.priority, other.match.specificity) == (rule.priority, rule.match.specificity)
         is_other = other.id != rule.id and other.id in explanation.candidates
         conflicting = is_other and same_rank and {other.status, rule.status} == {"stable"}
-        if conflicting and _matches(profile, other, case, alone):
+        if conflicting and isinstance(evaluate_rules(profile, (other,), case, index=alone[other.id]), Annotate):
             problem = f'"{case.text.name}": {other.id} matches too, with the same rank (set priority)'
             yield AuthoringError(case.place, problem, kind="conflict")
-
-
-def _matches(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, RuleIndex]) -> bool:
-    return isinstance(evaluate_rules(profile, (rule,), case, index=alone[rule.id]), Annotate)
 
 
 KINDS: Final[Mapping[str, str]] = {

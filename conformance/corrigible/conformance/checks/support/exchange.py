@@ -483,7 +483,9 @@ def send_for_answer(subject: Subject, request: HttpRequest, line: KeepAlive | No
 def as_sent(request: Request) -> HttpRequest:
     """Return a request document as it goes out."""
     pairs = [(n, v) for n, value in request.query.items() for v in (value if isinstance(value, list) else [value])]
-    target = request.path + (f"?{urlencode([(n, _text(v)) for n, v in pairs])}" if pairs else "")
+    target = request.path + (
+        f"?{urlencode([(n, (str(v).lower() if isinstance(v, bool) else str(v))) for n, v in pairs])}" if pairs else ""
+    )
     headers = [(name, value) for name, value in request.headers.items()]
     body = b""
     if request.body is not None:
@@ -496,10 +498,6 @@ def as_sent(request: Request) -> HttpRequest:
 
 def _compact(value: Json) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-
-def _text(value: Json) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @cache
