@@ -17,6 +17,7 @@ from typing import Any, Final
 from corrigible.conformance.checks.support.exchange import (
     PROXY,
     Explained,
+    as_sent,
     body_of,
     cases,
     encoded,
@@ -26,7 +27,6 @@ from corrigible.conformance.checks.support.exchange import (
     reader_findings,
     require_answer,
     script,
-    sent,
 )
 from corrigible.conformance.checks.support.known_error import found, passes
 from corrigible.conformance.model.vector import Exchange, exchange
@@ -91,7 +91,7 @@ def refusals(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
     """Yield every refusal of the vectors, asked for directly and through the subject."""
     with serving(subject):
         for vector in exchange(PROFILE):
-            request = sent(vector.request)
+            request = as_sent(vector.request)
             pair = subject.both(request, _to(request, script(vector.answer)))
             require_answer(pair.through)
             yield vector, request, pair
@@ -207,7 +207,7 @@ def no_writes(subject: Subject) -> Iterator[Finding]:
     """What a proxy sends of its own accord reads, or is a dry run."""
     with serving(subject):
         for vector in exchange(PROFILE):
-            request = sent(vector.request).adding(subject.caller())
+            request = as_sent(vector.request).adding(subject.caller())
             require_answer(subject.through(request, _to(request, script(vector.answer))))
             own = [
                 received.sent
@@ -478,7 +478,7 @@ def asked_for(review: Json) -> Request:
 def denials(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
     """Yield every denial of the vectors, asked for directly and through the subject."""
     for vector in exchange(WEBHOOK):
-        request = sent(vector.request).adding(_AGENT)
+        request = as_sent(vector.request).adding(_AGENT)
         pair = subject.both(request, script(vector.answer))
         require_answer(pair.through)
         yield vector, request, pair
@@ -622,7 +622,7 @@ def in_time(subject: Subject) -> Iterator[Finding]:
     upstream.api = lambda received: Script((Pause(2 * _TIMEOUT),), close=True)
     try:
         for vector in exchange(WEBHOOK):
-            request = sent(vector.request)
+            request = as_sent(vector.request)
             sent_request = HttpRequest(
                 "POST", f"{vector.request.path}?timeout={_TIMEOUT:g}s", (_JSON, _AGENT), request.body
             )

@@ -8,13 +8,13 @@ from typing import Any, Final
 from corrigible.conformance.checks.support.exchange import (
     EITHER,
     Explained,
+    as_sent,
     body_of,
     encoded,
     judged_checks,
     profile_checks,
     require_answer,
     script,
-    sent,
 )
 from corrigible.conformance.model.vector import Exchange, exchange
 from corrigible.conformance.suite.subject import Subject
@@ -53,7 +53,7 @@ _ACCEPTANCE: Final = {"success": True, "data": {"recipe_name": "Tea", "validatio
 
 
 def _in_mode(request: Request, mode: str, **more: str) -> HttpRequest:
-    return sent(Request(request.method, request.path, {"mode": mode, **more}, request.headers, request.body))
+    return as_sent(Request(request.method, request.path, {"mode": mode, **more}, request.headers, request.body))
 
 
 def _ask(subject: Subject, request: HttpRequest, upstream_answer: Mapping[str, Any]) -> HttpResponse:
