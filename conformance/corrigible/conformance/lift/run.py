@@ -195,7 +195,7 @@ def run(
             del missing[episode.key]
             progress.before += 1
             progress.add(episode, cost_of(episode, resolved))
-    record = manifest(resolved.plan, resolved.files, resolved.agents, time.time(), resolved.skipped, resolved.audit)
+    record = manifest(resolved, time.time())
     before = store.log.manifests[-1] if store.log is not None else None
     if before is None or before.model_copy(update={"at": 0.0}) != record.model_copy(update={"at": 0.0}):
         store.add(record)

@@ -220,9 +220,7 @@ class EpisodeService:
             if domain not in (pools or {})
         }
         self._pools = {**(pools or {}), **self._own_pools}
-        store.add(
-            manifest(resolved.plan, resolved.files, resolved.agents, time.time(), resolved.skipped, resolved.audit)
-        )
+        store.add(manifest(resolved, time.time()))
 
     def open(self) -> tuple[str, ExternalEpisode] | None:
         """Start the next episode. None: all are handed out. Raises UsageError if none can be set up."""

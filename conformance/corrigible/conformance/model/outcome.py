@@ -75,3 +75,14 @@ def usable(path: object, more: str = "") -> Iterator[None]:
         yield
     except (OSError, UnicodeDecodeError) as problem:
         raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}{more}") from None
+
+
+def crash_place(problem: BaseException) -> str:
+    """Return the innermost line of the suite in a traceback."""
+    trace, place = problem.__traceback__, ""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if "conformance" in code.co_filename:
+            place = f" in {code.co_name}, {code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place

@@ -17,6 +17,7 @@ import socket
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from importlib.resources import files
@@ -29,6 +30,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
 from corrigible.rules.errors import CorrigibleError, did_you_mean
+from corrigible.schema.extra import install_line
 
 if TYPE_CHECKING:
     from .config_file import Config
@@ -51,6 +53,17 @@ _SHORTEST_KEY: Final = 32
 
 class UsageError(CorrigibleError):
     """An argument is wrong. The message is the one line that the user sees."""
+
+
+@contextmanager
+def needing_grpc() -> Iterator[None]:
+    """Raise UsageError where what is imported within needs grpcio, and it is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
+            raise
+        raise UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
 
 
 def one_of(option: str, word: str, choices: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -451,14 +451,11 @@ def _proposals(args: argparse.Namespace) -> list[Proposal]:
     utterances = read_utterances(args.utterances) if args.utterances else []
     if args.utterances and not utterances:
         raise CorrigibleError(f"{args.utterances}: no utterance")
-    index = SqliteIndex(args.index)
-    try:
+    with closing(SqliteIndex(args.index)) as index:
         if proposals:
             return list(described(proposals, index))
         names = [one.name for one in index.apis()]
         return proposals_for(index, names, names, utterances)
-    finally:
-        index.close()
 
 
 def _now() -> str:

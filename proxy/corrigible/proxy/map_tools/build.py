@@ -23,7 +23,7 @@ from corrigible.adapters.mapping.evaluation import is_queries, read_queries
 from corrigible.adapters.mapping.likeness import Probe
 from corrigible.adapters.mapping.mapping import Equivalence, Evidence, MapFile, OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.store import OperationIndex, SqliteIndex
+from corrigible.adapters.mapping.store import OperationIndex
 from corrigible.model.provider_client import ProviderError
 from corrigible.rules.errors import CorrigibleError, did_you_mean
 
@@ -314,10 +314,8 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     said = options.agreed(args)
-    model = options.model(args)
-    index = SqliteIndex(args.index, options.embedder(args))
     began = time.perf_counter()
-    try:
+    with options.opened(args) as (index, model):
         names = [one.name for one in index.apis()]
         sources, targets = _known(args.sources, names, "--from"), _known(args.targets, names, "--to")
         if len(set(sources) | set(targets)) > MOST_APIS and not (args.sources or args.targets):
@@ -329,16 +327,10 @@ def run(args: argparse.Namespace) -> int:
         if said:
             known = len(known_pairs(index, sources, targets, said))
             print(f"{known} judged mappings{_left_out(len(said) - known)}")
-    finally:
-        index.close()
-        if model is not None:
-            model.close()
     write_map(args.out, found)
     classes = Counter(str(one.equivalence) for one in found.mappings)
     told = ", ".join(f"{count} {name}" for name, count in classes.most_common()) or "none"
     print(f"{args.out}: {len(found.mappings)} mappings ({told}), {found.method}, {time.perf_counter() - began:.1f} s")
-    if model is not None:
-        print(model.told(), file=sys.stderr)
     return 0
 
 

@@ -9,14 +9,16 @@ import argparse
 import json
 import os
 import random
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from corrigible.adapters.mapping.annotation import Consensus, OperationPair, consensus, read_annotations
 from corrigible.adapters.mapping.plan_text import Asked
-from corrigible.adapters.mapping.store import KEY, Embedder, EndpointEmbedder, WordLlamaEmbedder
+from corrigible.adapters.mapping.store import KEY, Embedder, EndpointEmbedder, SqliteIndex, WordLlamaEmbedder
 from corrigible.model.conversation import ModelMessage, Question, Reply, Sampling, Usage, UserMessage
 from corrigible.model.provider_client import (
     PROVIDERS,
@@ -116,6 +118,17 @@ def model(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> 
     shown = f"{args.model} (on this machine)" if where.loopback else args.model
     client = ProviderClient(where, RateLimiter(args.rate), random.Random(0))
     return Model(shown, name, provider, client, _price(args.price))
+
+
+@contextmanager
+def opened(args: argparse.Namespace) -> Iterator[tuple[SqliteIndex, Model | None]]:
+    """Yield the index and the model that the options name. At the end what the model took is printed."""
+    chosen = model(args)
+    index = SqliteIndex(args.index, embedder(args))
+    with closing(index), closing(chosen) if chosen is not None else nullcontext():
+        yield index, chosen
+    if chosen is not None and not args.dry_run:
+        print(chosen.told(), file=sys.stderr)
 
 
 def _price(text: str | None) -> tuple[float, float] | None:

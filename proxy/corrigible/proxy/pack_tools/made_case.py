@@ -27,6 +27,7 @@ from corrigible.proxy.core.api_profile import ApiProfile, match_operation, parse
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.request_reader import read_request
+from corrigible.proxy.pack_tools.rule_places import member_names
 from corrigible.proxy.recording.reader import Recorded, Recording, decoded
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.evaluate import RuleIndex
@@ -170,7 +171,7 @@ class CaseMaker:
         kept |= {word for error in errors for word in (error.code, error.type, error.param) if word}
         personal = PersonalData(kept, self._profile.pack.settings.secrets)
         _learn_request(personal, recorded, request, match.params if match is not None else {})
-        personal.keep(_members(request.body))  # an answer names them: `{"name": "age", "reason": "too large"}`
+        personal.keep(member_names(request.body))  # an answer names them: `{"name": "age", "reason": "too large"}`
         about = (resource(request.path),)
         personal.learn(answer if answer is not None else exchange.body.decode("utf-8", "replace"), about)
         personal.learn({name: text for name, text in exchange.headers.items() if _OF_ERRORS.fullmatch(name)})
@@ -270,17 +271,6 @@ def _literals(value: Json) -> Iterator[str]:
         case str():
             yield value
             yield from (one or other for one, other in _QUOTED.findall(value))
-
-
-def _members(value: Json) -> Iterator[str]:
-    match value:
-        case Mapping():
-            for key, inner in value.items():
-                yield str(key)
-                yield from _members(inner)
-        case list():
-            for inner in value:
-                yield from _members(inner)
 
 
 def _exchange(recorded: Recorded) -> Exchange:
