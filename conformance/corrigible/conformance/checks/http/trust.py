@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.conformance.checks.http import injection
@@ -134,12 +134,8 @@ def _loop_findings(feedbacks: Sequence[Feedback | None], who: str) -> Iterator[F
         if feedback is not None and _escalates(feedback):
             action = str(loop.get("action", "")).lower() if isinstance(loop, Mapping) else None
             if action != "escalate":
-                yield Finding(
-                    "SRF-SEC-08",
-                    "A person is called in, and the member loop does not say so.",
-                    "escalate",
-                    loop,
-                )
+                text = "A person is called in, and the member loop does not say so."
+                yield Finding("SRF-SEC-08", text, "escalate", loop)
             return
 
 
@@ -295,11 +291,8 @@ def _never_again(subject: Subject) -> Iterator[Finding]:
         for feedback in _feedbacks(subject, [request] * 3, [caller] * 3):
             suggestions = feedback.get("suggestions") if feedback is not None else None
             loop = feedback.get("loop") if feedback is not None else None
-            leading = (
-                suggestions[0]
-                if isinstance(suggestions, list) and suggestions and isinstance(suggestions[0], Mapping)
-                else {}
-            )
+            listed = suggestions if isinstance(suggestions, list) else []
+            leading = next((one for one in listed[:1] if isinstance(one, Mapping)), {})
             edit = {name: leading.get(name) for name in ("action", "parameters", "patch")}
             next_one = isinstance(loop, Mapping) and str(loop.get("action")).lower() == "next_alternative"
             if next_one and edit in first:
@@ -434,11 +427,12 @@ def _lookups_are_the_callers(subject: Subject) -> Iterator[Finding]:
         yield no_feedback(len(error_requests(subject)), "SRF-SEC-07")
 
 
-class _Asked:
+class _Asked(NamedTuple):
     """One refusal and what the upstream was asked meanwhile."""
 
-    def __init__(self, request: HttpRequest, response: HttpResponse, others: list[HttpRequest]) -> None:
-        self.sent, self.feedback, self.others = request, response.feedback, others
+    sent: HttpRequest
+    feedback: Feedback | None
+    others: list[HttpRequest]
 
 
 def _looking_up(subject: Subject, other_origin: str) -> Iterator[_Asked]:
@@ -481,7 +475,7 @@ def _observed(subject: Subject, request: Request, credentials: list[tuple[str, s
     sent = as_sent(request).adding(ASK, *credentials)
     before = len(subject.suite_upstream.requests)
     response = send_for_answer(subject, sent)
-    return _Asked(sent, response, _sent_meanwhile(subject, before, sent))
+    return _Asked(sent, response.feedback, _sent_meanwhile(subject, before, sent))
 
 
 def _is_a_lookup(request: HttpRequest) -> Iterator[Finding]:
@@ -534,13 +528,8 @@ def _verified(refusal: Refused, others: list[HttpRequest]) -> Iterator[Finding]:
         problem = _untrue(claim, refusal, stage.after, tried, reads)
         if problem:
             sentence = f"Suggestion {stage.index} about {refusal.by.name} says it is verified: {problem}."
-            yield Finding(
-                "SRF-SEC-09",
-                sentence,
-                [f"{other.method} {other.target}" for other in others],
-                dict(claim),
-                refusal.sent,
-            )
+            asked = [f"{other.method} {other.target}" for other in others]
+            yield Finding("SRF-SEC-09", sentence, asked, dict(claim), refusal.sent)
 
 
 def _untrue(

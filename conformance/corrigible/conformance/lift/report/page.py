@@ -289,19 +289,7 @@ def curves(arms: Mapping[str, tuple[Sequence[int], int]]) -> Markup:
 LIMIT: Final = 12_000_000
 """Bytes of blocks in a page, as they stand in it."""
 _COLUMNS: Final = (
-    "key",
-    "task",
-    "arm",
-    "agent",
-    "seed",
-    "outcome",
-    "attempts",
-    "why",
-    "ending",
-    "harm",
-    "needs",
-    "loops",
-    "start",
+    *("key", "task", "arm", "agent", "seed", "outcome", "attempts", "why", "ending", "harm", "needs", "loops", "start"),
 )
 
 
@@ -371,22 +359,7 @@ def squeezed(value: Json) -> str:
 
 
 def _row(episode: Episode, is_included: bool) -> list[Json]:
-    return [
-        episode.key[:16],
-        name_of(episode),
-        episode.arm,
-        episode.agent,
-        episode.seed,
-        episode.outcome,
-        episode.attempts,
-        episode.why,
-        episode.ending,
-        list(episode.harm),
-        episode.needs,
-        episode.loops,
-        episode.start,
-        is_included,
-    ]
+    return [episode.key[:16], name_of(episode), *(getattr(episode, name) for name in _COLUMNS[2:]), is_included]
 
 
 def _block(episodes: Sequence[Episode]) -> dict[str, Json]:
