@@ -64,3 +64,8 @@ def _reworded(message: str, parser: CommandParser) -> str:
     if message.startswith(_REQUIRED):
         return f"missing: {message.removeprefix(_REQUIRED)}"
     return message
+
+
+def several(parser: argparse._ActionsContainer, *names: str, **options: Any) -> None:
+    """Add an option that may be given several times."""
+    parser.add_argument(*names, action="append", default=[], **options)

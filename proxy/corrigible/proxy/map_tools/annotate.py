@@ -50,6 +50,7 @@ from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import Equivalence, FieldMapping, FileModel
 from corrigible.adapters.mapping.store import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
+from corrigible.schema.command_line import several
 from corrigible.schema.exchange import Json
 
 from .build import described, proposals_for, read_utterances
@@ -378,13 +379,12 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Serve a page on 127.0.0.1 where people accept, correct or reject proposed mappings, by keyboard. "
         "Each judgement is added to a file as a line of JSON, and is on the disk before the page goes on.",
     )
-    parser.add_argument("--map", type=Path, metavar="FILE", action="append", default=[], help="a map: its mappings")
-    parser.add_argument(
+    several(parser, "--map", type=Path, metavar="FILE", help="a map: its mappings")
+    several(
+        parser,
         "--proposals",
         type=Path,
         metavar="FILE",
-        action="append",
-        default=[],
         help="mappings to judge with the utterances that they were found by, a JSON object a line",
     )
     parser.add_argument(

@@ -26,6 +26,7 @@ from corrigible.adapters.mapping.operation import CanonicalOperation
 from corrigible.adapters.mapping.store import OperationIndex
 from corrigible.model.provider_client import ProviderError
 from corrigible.rules.errors import CorrigibleError, did_you_mean
+from corrigible.schema.command_line import several
 
 from . import options
 from .options import Model
@@ -292,8 +293,8 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     options.add_index(parser)
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the map, as JSON")
-    parser.add_argument("--from", dest="sources", action="append", default=[], metavar="API", help="default: all")
-    parser.add_argument("--to", dest="targets", action="append", default=[], metavar="API", help="default: all")
+    several(parser, "--from", dest="sources", metavar="API", help="default: all")
+    several(parser, "--to", dest="targets", metavar="API", help="default: all")
     parser.add_argument(
         "--utterances",
         type=Path,
