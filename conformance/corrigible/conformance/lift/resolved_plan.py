@@ -29,9 +29,7 @@ from corrigible.conformance.model.outcome import UsageError, did_you_mean
 from corrigible.schema.exchange import Json
 
 _PARTS: Final = ("schema", "rules", "adapters", "proxy")
-_OURS: Final = (
-    *("agents", "arms.py", "environment.py", "episode.py", "grpc_client.py", "http_client.py", "score.py", "task.py"),
-)
+_OURS: Final = ("agents", "arms.py", "environment.py", "episode.py", "grpc_client.py", "score.py", "task.py")
 _SUFFIXES: Final = frozenset({".py", ".yaml", ".json", ".proto", ".binpb", ".bin"})
 _LIBRARIES: Final = (
     "corrigible",

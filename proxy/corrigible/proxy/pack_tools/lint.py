@@ -396,7 +396,7 @@ def _doubtful_members(profile: ApiProfile, source: Source, cases: Sequence[Case]
     """Yield members that may be missing and that no case has: in a `let`, and where cases have nearly that name."""
     there = {*member_names(dict(profile.pack.tables)), *_OF_SCHEMAS}
     for case in cases:
-        exchange, body = case.exchange, _json(case.exchange.body)
+        exchange, body = case.exchange, json_of(case.exchange.body)
         match = match_operation([profile], exchange.request)
         errors = parse_errors(match, exchange, body) if match is not None else ()
         read = [
@@ -433,7 +433,8 @@ def _unreached(profile: ApiProfile, source: Source, rule: Rule, cases: Sequence[
             yield source.error(trail, f"no case reaches {shown_branch(rule, branch)}", kind="unreached-entry")
 
 
-def _json(body: bytes) -> Json:
+def json_of(body: bytes) -> Json:
+    """Return the JSON of a body; None if it is none."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:

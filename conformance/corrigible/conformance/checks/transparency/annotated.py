@@ -104,7 +104,7 @@ def type_kept(subject: Subject) -> Iterator[Finding]:
         before, after = pair.direct.values("content-type"), pair.through.values("content-type")
         if before != after:
             sentence = f"an annotated answer of type {name} is of another type"
-            yield Finding("SRF-TRN-04", sentence, _list(before), _list(after), KNOWN)
+            yield Finding("SRF-TRN-04", sentence, list(before), list(after), KNOWN)
 
 
 def headers_kept(subject: Subject) -> Iterator[Finding]:
@@ -186,7 +186,7 @@ def length_kept_right(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-TRN-06", sentence, "a whole answer", through.error, KNOWN, place="/body")
         lengths = through.values("content-length")
         if len(lengths) > 1 or (lengths and through.header("transfer-encoding") is not None):
-            yield Finding("SRF-TRN-06", f"{name}: the annotated answer is framed twice", None, _list(lengths), KNOWN)
+            yield Finding("SRF-TRN-06", f"{name}: the annotated answer is framed twice", None, list(lengths), KNOWN)
         yield from _readable("SRF-TRN-06", name, pair)
 
 
@@ -313,7 +313,7 @@ def _readable(requirement: str, name: str, pair: Pair) -> Iterator[Finding]:
     except ValueError as problem:
         sentence = f"{name}: the annotated body is not coded as its Content-Encoding says: {problem}"
         yield Finding(
-            requirement, sentence, _list(pair.direct.values("content-encoding")), text(pair.through.body), KNOWN
+            requirement, sentence, list(pair.direct.values("content-encoding")), text(pair.through.body), KNOWN
         )
         return
     try:
@@ -348,10 +348,6 @@ def _right(name: str, body: bytes) -> str:
             return base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
         case _:
             return f"sha-256=:{sha}:"
-
-
-def _list(values: Iterable[str]) -> list[Json]:
-    return list(values)
 
 
 Run = Callable[[Subject], Iterable[Finding]]

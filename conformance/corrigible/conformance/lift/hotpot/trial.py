@@ -19,7 +19,7 @@ import json
 import random
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, get_args
@@ -434,6 +434,7 @@ def play(question: Question, player: Player, strategy: Strategy, rules: Rules) -
     purse = _Purse()
     trials: list[Trial] = []
     memory: list[Reflection] = []
+    outcome: Literal["success", "failure", "error"]
     try:
         for number in range(1, rules.trials + 1):
             trial = _trial(View(question, number, (), tuple(memory)), player, rules, purse)
@@ -445,19 +446,13 @@ def play(question: Question, player: Player, strategy: Strategy, rules: Rules) -
             trials.append(trial)
             if trial.correct:
                 break
+        outcome, why = "success" if trials[-1].correct else "failure", ""
     except PlayerFailed as problem:
-        return Sample(
-            question=question.id, agent=player.name, strategy=strategy, outcome="error", why=str(problem),
-            trials=tuple(trials), tokens=purse.tokens,
-        )  # fmt: skip
+        outcome, why = "error", str(problem)
     return Sample(
-        question=question.id,
-        agent=player.name,
-        strategy=strategy,
-        outcome="success" if trials[-1].correct else "failure",
-        trials=tuple(trials),
-        tokens=purse.tokens,
-    )
+        question=question.id, agent=player.name, strategy=strategy, outcome=outcome, why=why,
+        trials=tuple(trials), tokens=purse.tokens,
+    )  # fmt: skip
 
 
 class _Purse:
@@ -550,11 +545,8 @@ def run(
         questions=tuple(one.id for one in questions),
         agents={one.name: dict(one.identity) for one in players},
         strategies=tuple(strategies),
-        evaluator=rules.evaluator,
-        f1_threshold=rules.f1_threshold,
-        trials=rules.trials,
-        steps=rules.steps,
         seed=seed,
+        **asdict(rules),
     )
     samples = list(begin(folder, manifest))
     known = {(one.question, one.agent, one.strategy) for one in samples}
