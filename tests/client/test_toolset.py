@@ -157,7 +157,7 @@ def test_errors_without_feedback_are_short(answer: Any, said: str) -> None:
 
 def test_a_tool_that_does_not_exist_is_told_to_the_model() -> None:
     result = toolset(Api()).call("refnud", {})
-    assert result.text == 'There is no tool refnud; did you mean "refund"? The tools are: refund, read.'
+    assert result.text == "There is no tool refnud; did you mean refund? The tools are: refund, read."
 
 
 def test_only_the_tools_that_are_wanted() -> None:

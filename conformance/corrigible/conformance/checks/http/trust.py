@@ -18,6 +18,7 @@ from corrigible.conformance.checks.support.exchange import (
     ASK,
     JSON,
     PROFILES,
+    PROXY,
     Refused,
     annotated_error,
     answering_for_upstream,
@@ -26,6 +27,7 @@ from corrigible.conformance.checks.support.exchange import (
     is_trial,
     native,
     no_feedback,
+    profile_checks,
     send_error_request,
     send_for_answer,
 )
@@ -72,14 +74,9 @@ def _target(response: HttpResponse) -> str | None:
     return link[1] if link is not None and link[1].startswith("/") else None
 
 
-LINKED: Final = (
-    Check(
-        "trust/linked",
-        "Feedback that is fetched is for its caller alone",
-        ("SRF-SEC-12",),
-        for_its_caller_alone,
-        profiles=frozenset({"http-json"}),
-    ),
+LINKED: Final = profile_checks(
+    ("trust", "http-json", PROXY),
+    ("linked", "Feedback that is fetched is for its caller alone", for_its_caller_alone, "SRF-SEC-12"),
 )
 
 
@@ -312,14 +309,10 @@ _TITLES: Final = (
     ("never-again", "The next alternative is one that was not offered before", _never_again),
     ("strangers", "Others, and other things, are in no loop", _strangers),
 )
-REPEATS: tuple[Check, ...] = tuple(
-    Check(f"trust/loop/{name}", title, ("SRF-SEC-08",), run, PROFILES, frozenset({"proxy"}))
-    for name, title, run in _TITLES
-)
+REPEATS = profile_checks(("trust/loop", PROFILES, PROXY), *((*row, "SRF-SEC-08") for row in _TITLES))
 
 
 Answering = Callable[[Received], Script | None]
-_PROXY: Final = frozenset({"proxy"})
 _ORDER: Final = {"customer": "cus_ada", "currency": "eur", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
 
 
@@ -619,12 +612,12 @@ CHECKS: tuple[Check, ...] = (
     *injection.CHECKS,
     Check("trust/clean", "Texts are clean and short", ("SRF-SEC-02",), validated("SRF-SEC-02"), PROFILES, ROLES),
     Check("trust/evidence", "Evidence is there and true", ("SRF-SEC-03",), _evidence_is_true, PROFILES, ROLES),
-    Check("trust/secrets", "Secrets of a request stay there", ("SRF-SEC-05",), _secrets_stay, PROFILES, _PROXY),
+    Check("trust/secrets", "Secrets of a request stay there", ("SRF-SEC-05",), _secrets_stay, PROFILES, PROXY),
     Check("trust/no-secret", "No known secret is repeated", ("SRF-SEC-05",), validated("SRF-SEC-05"), PROFILES, ROLES),
-    Check("trust/no-oracle", "Nobody hears what they may not read", ("SRF-SEC-06",), _no_oracle, PROFILES, _PROXY),
-    Check("trust/lookups", "Look-ups are the caller's", ("SRF-SEC-07",), _lookups_are_the_callers, PROFILES, _PROXY),
+    Check("trust/no-oracle", "Nobody hears what they may not read", ("SRF-SEC-06",), _no_oracle, PROFILES, PROXY),
+    Check("trust/lookups", "Look-ups are the caller's", ("SRF-SEC-07",), _lookups_are_the_callers, PROFILES, PROXY),
     *REPEATS,
-    Check("trust/claims", "What is said to be verified was", ("SRF-SEC-09",), _claims_are_true, PROFILES, _PROXY),
+    Check("trust/claims", "What is said to be verified was", ("SRF-SEC-09",), _claims_are_true, PROFILES, PROXY),
     Check(
         "trust/confidence", "Confidence can be recomputed", ("SRF-SEC-10",), validated("SRF-SEC-10"), PROFILES, ROLES
     ),

@@ -277,11 +277,12 @@ def _run(
     return run
 
 
-def profile_checks(where: tuple[str, str, frozenset[Role]], *rows: Row) -> tuple[Check, ...]:
-    """Return checks by prefix, profile and roles. A row: name, title, run and the requirements, separated by blanks."""
-    prefix, profile, roles = where
+def profile_checks(where: tuple[str, str | frozenset[str], frozenset[Role]], *rows: Row) -> tuple[Check, ...]:
+    """Return checks by prefix, profiles, roles. A row: name, title, run and the requirements, separated by blanks."""
+    prefix, one_or_more, roles = where
+    profiles = frozenset({one_or_more}) if isinstance(one_or_more, str) else one_or_more
     return tuple(
-        Check(f"{prefix}/{name}", title, tuple(requirements.split()), run, frozenset({profile}), roles)
+        Check(f"{prefix}/{name}", title, tuple(requirements.split()), run, profiles, roles)
         for name, title, run, requirements in rows
     )
 
