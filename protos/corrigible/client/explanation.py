@@ -58,7 +58,10 @@ class Words(Protocol):
 
 
 def explain(
-    feedback: Feedback | Suggestion | Mapping[str, Json], request: Request | None = None, *, words: Words | None = None
+    feedback: Feedback | Suggestion | Mapping[str, Json],
+    request: Request | None = None,
+    *,
+    words: Words | None = None,
 ) -> str:
     """Return a short text: what is wrong, the literal edit (`path: old -> new`), what to ask, confirm or wait for.
 

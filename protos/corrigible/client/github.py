@@ -88,7 +88,10 @@ _PERSIST: Final = "_Requester__persist"
 
 def _mount(connection: Any, prefix: str, policy: Policy) -> None:
     adapter = CorrigibleAdapter(
-        policy, max_retries=connection.retry, pool_connections=connection.pool_size, pool_maxsize=connection.pool_size
+        policy,
+        max_retries=connection.retry,
+        pool_connections=connection.pool_size,
+        pool_maxsize=connection.pool_size,
     )
     connection.adapter = adapter
     connection.session.mount(prefix, adapter)

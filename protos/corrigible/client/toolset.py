@@ -134,7 +134,10 @@ class Toolset:
             return await drive_async(self._exchange(prepared, client, transport.handle_async_request))
 
     def _exchange(
-        self, prepared: _Prepared, client: httpx.Client | httpx.AsyncClient, handle: Callable[[httpx.Request], Any]
+        self,
+        prepared: _Prepared,
+        client: httpx.Client | httpx.AsyncClient,
+        handle: Callable[[httpx.Request], Any],
     ) -> Calls[ToolResult]:
         try:
             # `client.send` would write the address to the log of httpx, with a key in its query.

@@ -26,7 +26,10 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
-            self.input + other.input, self.output + other.output, self.cached + other.cached, self.calls + other.calls
+            self.input + other.input,
+            self.output + other.output,
+            self.cached + other.cached,
+            self.calls + other.calls,
         )
 
 

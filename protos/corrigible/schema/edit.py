@@ -285,7 +285,12 @@ def _request(document: Mapping[str, Any], before: Request, secret: Mapping[str, 
     if (problem := header_problem(changed)) is not None:
         raise NotApplicable(f"/headers would hold {problem}")
     return replace(
-        before, method=method, path=path, query=query, headers={**headers, **secret}, body=document.get("body")
+        before,
+        method=method,
+        path=path,
+        query=query,
+        headers={**headers, **secret},
+        body=document.get("body"),
     )
 
 
@@ -300,7 +305,12 @@ def _step(step: StepRequest, request: Request) -> Request:
     form = request.form if kind is None else kind.lower().startswith("application/x-www-form-urlencoded")
     body = _copy(step.body)
     return Request(
-        step.method, step.path, _copy(step.query), {**headers, **secret}, body, form and isinstance(body, Mapping)
+        step.method,
+        step.path,
+        _copy(step.query),
+        {**headers, **secret},
+        body,
+        form and isinstance(body, Mapping),
     )
 
 

@@ -1,4 +1,7 @@
 """The pipeline, its front ends, and the `corrigible` command."""
 
-__all__ = ["asgi", "cli"]
+__all__ = [
+    "asgi",
+    "cli",
+]
 """The entry point of the command, and the middleware for programs."""

@@ -290,7 +290,10 @@ def by_vectors(vectors: Mapping[str, Sequence[float]]) -> Likeness:
 
 
 def baseline(
-    name: str, likeness: Likeness, operations: Mapping[str, Sequence[CanonicalOperation]], truths: Sequence[Truth]
+    name: str,
+    likeness: Likeness,
+    operations: Mapping[str, Sequence[CanonicalOperation]],
+    truths: Sequence[Truth],
 ) -> Baseline:
     """Map each judged source to the most alike target, from the threshold on that gives the best F1."""
     nearest = list(_nearest(likeness, operations, truths))

@@ -503,7 +503,10 @@ def vector_store(address: str) -> VectorStore:
 
 
 def write_sqlite(
-    file: Path, documents: Iterable[ApiDocument], embedder: Embedder | None = None, vectors: VectorStore | None = None
+    file: Path,
+    documents: Iterable[ApiDocument],
+    embedder: Embedder | None = None,
+    vectors: VectorStore | None = None,
 ) -> int:
     """Write an index anew, and return how many operations it holds. An operation that is there already is left out.
 

@@ -163,7 +163,10 @@ class Audit:
 
 
 def gather(
-    names: Sequence[str | None], tasks: Sequence[Path], captures: Sequence[Path], corrigible: Sequence[str]
+    names: Sequence[str | None],
+    tasks: Sequence[Path],
+    captures: Sequence[Path],
+    corrigible: Sequence[str],
 ) -> list[AuditSubject]:
     """Return the subjects. The name `None` means all packs and tasks of this package. Raises UsageError."""
     subjects = [pack for name in names for pack in packs(rendered(name, corrigible))]

@@ -69,7 +69,14 @@ def run(args: argparse.Namespace) -> int:
     questions = _questions(data, args.limit)
     with _players(args) as players:
         done = play_all(
-            data, questions, players, strategies, rules, seed=args.seed, folder=args.out, on_sample=_error_line
+            data,
+            questions,
+            players,
+            strategies,
+            rules,
+            seed=args.seed,
+            folder=args.out,
+            on_sample=_error_line,
         )
     text = render(done.manifest, done.samples)
     with usable(args.out / trial.REPORT):

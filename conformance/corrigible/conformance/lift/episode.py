@@ -132,7 +132,11 @@ def _outcome(state: EpisodeState) -> str:
 
 
 def _turn(
-    call: score.PlayedCall, before: score.PlayedCall | None, normalizer: Normalizer, job: Job, saved: Mapping[str, Json]
+    call: score.PlayedCall,
+    before: score.PlayedCall | None,
+    normalizer: Normalizer,
+    job: Job,
+    saved: Mapping[str, Json],
 ) -> Turn:
     feedback = score.feedback_of(call.seen)
     reads = is_read(call.request, normalizer.reads)

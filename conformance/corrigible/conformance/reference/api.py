@@ -156,7 +156,10 @@ class Shop:
             return
         if call.stock.keys.get(key, request.body) != request.body:
             raise _refusal(
-                409, "idempotency_key_reused", "This key came with another request before.", "/headers/idempotency-key"
+                409,
+                "idempotency_key_reused",
+                "This key came with another request before.",
+                "/headers/idempotency-key",
             )
         if not call.trial:
             call.stock.keys[key] = request.body

@@ -214,7 +214,12 @@ class _Stage:
 
 
 def _judged_checks(
-    spec: SubjectSpec, checks: Iterable[Check], stage: _Stage, rules: Rules, clock: Callable[[], float], started: float
+    spec: SubjectSpec,
+    checks: Iterable[Check],
+    stage: _Stage,
+    rules: Rules,
+    clock: Callable[[], float],
+    started: float,
 ) -> Iterator[record.Entry]:
     late: list[Check] = []
     fatal: list[str] = []

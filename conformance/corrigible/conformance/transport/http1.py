@@ -228,7 +228,12 @@ class HttpClient:
         return self._sent(connection, request, began, timeout, line)
 
     def _sent(
-        self, connection: socket.socket, request: HttpRequest, began: float, timeout: float, line: KeepAlive | None
+        self,
+        connection: socket.socket,
+        request: HttpRequest,
+        began: float,
+        timeout: float,
+        line: KeepAlive | None,
     ) -> HttpResponse:
         """Have one exchange, and keep the connection on the line or close it."""
         reusable = False

@@ -170,7 +170,10 @@ def _terminal_alone(annotated: AnnotatedError) -> Iterator[Finding]:
             yield annotated.finding("SRF-COR-12", sentence, "neither patch, steps nor placeholders", edits, index)
 
 
-_ACTORS: Final = {"ESCALATE": ("somebody_else", "you"), "NO_RECOVERY_AVAILABLE": ("somebody_else", "you", "nobody")}
+_ACTORS: Final = {
+    "ESCALATE": ("somebody_else", "you"),
+    "NO_RECOVERY_AVAILABLE": ("somebody_else", "you", "nobody"),
+}
 
 
 def _actors(annotated: AnnotatedError) -> Iterator[Finding]:

@@ -40,7 +40,14 @@ _MOST_NAMES = 512
 _SHOWN = 5
 _LONGEST = 120
 
-REFUSALS: Final = (Verdict.CORRECTED, Verdict.ASKED, Verdict.WAIT, Verdict.FINAL, Verdict.DIAGNOSED, Verdict.UNCHANGED)
+REFUSALS: Final = (
+    Verdict.CORRECTED,
+    Verdict.ASKED,
+    Verdict.WAIT,
+    Verdict.FINAL,
+    Verdict.DIAGNOSED,
+    Verdict.UNCHANGED,
+)
 """The verdicts about refusals."""
 _IN_WORDS: Final = {
     Verdict.CORRECTED: "corrected",
@@ -253,7 +260,10 @@ class Recorder:
     """Records what front ends report."""
 
     def __init__(
-        self, access_log: AccessLog | None = None, terminal: Terminal | None = None, listeners: Sequence[Listener] = ()
+        self,
+        access_log: AccessLog | None = None,
+        terminal: Terminal | None = None,
+        listeners: Sequence[Listener] = (),
     ) -> None:
         self.statistics = Statistics()
         self.access_log, self.terminal = access_log, terminal

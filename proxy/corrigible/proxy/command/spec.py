@@ -32,7 +32,10 @@ _MOST_NAMES: Final = 60
 
 
 def add(commands: Subparsers) -> None:
-    parser = commands.add_parser("spec", description="Work on the OpenAPI description of an API.")
+    parser = commands.add_parser(
+        "spec",
+        description="Work on the OpenAPI description of an API.",
+    )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     check = verbs.add_parser(
         "check",

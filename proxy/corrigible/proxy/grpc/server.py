@@ -236,7 +236,11 @@ def run(
 
     descriptors = descriptors_of(engine)
     corrector = GrpcCorrector(engine, descriptors, mode=settings.mode, loops=loops)
-    served: Served = {"correct": corrector.correct, "read": corrector.read, "reload": lambda: reload_all(parts)}
+    served: Served = {
+        "correct": corrector.correct,
+        "read": corrector.read,
+        "reload": lambda: reload_all(parts),
+    }
     parts = [Part(load_anew, corrector.use)]
     # Before gRPC has threads.
     with closing(build_dispatcher(served, loops, largest_here=LARGE_MESSAGE)) as dispatcher:

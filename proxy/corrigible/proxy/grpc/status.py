@@ -45,7 +45,11 @@ _CONNECT_ERROR: Final = re.compile(
     r"ipv[46]:(?P<address>\S+?): (?:.*: )?(?P<reason>[^:()]+?)(?: \(\d+\))?\Z", re.DOTALL
 )
 _NO_NAME: Final = ("DNS resolution failed", "errors resolving ")
-_NO_CONNECTION: Final = ("failed to connect to all addresses", "Ssl handshake failed", *_NO_NAME)
+_NO_CONNECTION: Final = (
+    "failed to connect to all addresses",
+    "Ssl handshake failed",
+    *_NO_NAME,
+)
 _REASONS: Final = frozenset({*(os.strerror(number).lower() for number in errno.errorcode), "socket closed"})
 """Why there is no connection, in words that do not say where."""
 

@@ -220,7 +220,10 @@ class CorrectionAddon:
 
     def _task(self, flow: http.HTTPFlow, response: http.Response) -> Task[HttpOutcome]:
         native = HttpExchange(
-            request_head(flow), flow.request.raw_content or b"", response_head(response), response.raw_content or b""
+            request_head(flow),
+            flow.request.raw_content or b"",
+            response_head(response),
+            response.raw_content or b"",
         )
         corrector = self._api(flow).corrector
         started = flow.request.timestamp_start

@@ -90,7 +90,13 @@ class Listener:
             writer.close()
             return
         connection = ClientConnection(
-            reader, writer, self._settings, self._mode, self._run_hook, on_idle=self._after_exchange, queue=self._queue
+            reader,
+            writer,
+            self._settings,
+            self._mode,
+            self._run_hook,
+            on_idle=self._after_exchange,
+            queue=self._queue,
         )
         if isinstance(self._mode, mode_specs.TransparentMode):
             try:

@@ -289,7 +289,15 @@ async def _until_signalled(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal)
-    await serve(settings, apis, recorder=recorder, ready=ready, stop=stop, force_stop=force_stop, dispatcher=dispatcher)
+    await serve(
+        settings,
+        apis,
+        recorder=recorder,
+        ready=ready,
+        stop=stop,
+        force_stop=force_stop,
+        dispatcher=dispatcher,
+    )
 
 
 def _master(settings: Settings, addon: CorrectionAddon) -> Master:

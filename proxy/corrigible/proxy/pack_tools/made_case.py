@@ -155,7 +155,11 @@ class CaseMaker:
         return tuple(one for one in decision.rules if one in own), decision.feedback
 
     def _personal(
-        self, exchange: Exchange, recorded: Recorded, lookups: Iterable[tuple[str, LookupAnswer]], known: Iterable[Json]
+        self,
+        exchange: Exchange,
+        recorded: Recorded,
+        lookups: Iterable[tuple[str, LookupAnswer]],
+        known: Iterable[Json],
     ) -> PersonalData:
         """Return what is personal and what is secret in an exchange and its look-ups."""
         request, answer = exchange.request, json_of(exchange.body)

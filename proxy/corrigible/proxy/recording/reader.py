@@ -87,7 +87,9 @@ def recording(exchanges: Sequence[Recorded]) -> Recording:
     """Return a recording whose own reads answer look-ups."""
     reads = {
         recorded.request.target: LookupAnswer(
-            200, decoded(recorded.response.headers, recorded.response_body), kept_headers(recorded.response.headers)
+            200,
+            decoded(recorded.response.headers, recorded.response_body),
+            kept_headers(recorded.response.headers),
         )
         for recorded in exchanges
         if recorded.request.method == "GET" and recorded.response.status == 200

@@ -85,7 +85,9 @@ class LookupBudget:
 
 
 def run_with_lookups_sync(
-    generator: Generator[Lookup, LookupAnswer, T], fetch: Callable[[Lookup], LookupAnswer], limits: Limits | None = None
+    generator: Generator[Lookup, LookupAnswer, T],
+    fetch: Callable[[Lookup], LookupAnswer],
+    limits: Limits | None = None,
 ) -> T:
     """Run a correction to its end without an event loop. `fetch` keeps its own time-out.
 

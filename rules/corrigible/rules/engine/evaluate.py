@@ -159,7 +159,12 @@ class RuleResult(NamedTuple):
 
 
 def evaluate(
-    rule: Rule, request: Request, scope: dict[str, Any], settings: PackSettings, group: str, explain: list[str] | None
+    rule: Rule,
+    request: Request,
+    scope: dict[str, Any],
+    settings: PackSettings,
+    group: str,
+    explain: list[str] | None,
 ) -> Evaluation:
     """Evaluate a rule whose `match` holds for an error. Raises RuleFault where it crashes.
 

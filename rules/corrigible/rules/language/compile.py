@@ -14,7 +14,15 @@ from corrigible.rules.pattern import Pattern
 from corrigible.schema.document import pointer_problem
 from corrigible.schema.vocabulary import Vocabulary
 
-from .expression import Environment, Expression, Functions, environment, unknown_captures, unknown_members, wrong_result
+from .expression import (
+    Environment,
+    Expression,
+    Functions,
+    environment,
+    unknown_captures,
+    unknown_members,
+    wrong_result,
+)
 from .file_model import checked
 from .rule import (
     ACTED,
@@ -379,7 +387,12 @@ class _Compiler(ExpressionCompiler):
         return tuple(self._placeholder(p, (*trail, i), scope) for i, p in enumerate(entry.ask or ()))
 
     def _placeholder(
-        self, text: AskText, trail: Trail, scope: Environment, each: Expression | None = None, name: str = ""
+        self,
+        text: AskText,
+        trail: Trail,
+        scope: Environment,
+        each: Expression | None = None,
+        name: str = "",
     ) -> Placeholder:
         return Placeholder(
             self._pointer(text.pointer, (*trail, "pointer"), scope),

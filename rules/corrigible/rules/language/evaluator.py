@@ -27,7 +27,10 @@ TYPED: Final = ("body", "query", "headers")
 _MOST_LEVELS: Final = 100
 _PARTS: Final = frozenset({"at", "or_value"})
 """Functions whose value is one that they are given, or a part of it."""
-_KINDS: Final = {**{bool: "bool", float: "double", str: "string", type(None): "null_type"}, int: "int"}
+_KINDS: Final = {
+    **{bool: "bool", float: "double", str: "string", type(None): "null_type"},
+    int: "int",
+}
 WORDS: Final = {
     **{"bool": "a boolean", "string": "a text", "int": "a number", "double": "a number", "list": "a list"},
     **{"map": "a map", "null_type": "null", "type": "a type", "uint": "a number"},
@@ -535,7 +538,7 @@ _METHODS: Final[Mapping[type, str]] = {
 }
 _MACROS: Final = ("map", "filter", "all", "exists", "exists_one")
 _TYPE: Final[Mapping[str, type]] = {
-    **{"bool": bool, "double": float, "int": int, "uint": int, "list": list, "map": dict, "string": str}
+    **{"bool": bool, "double": float, "int": int, "uint": int, "list": list, "map": dict, "string": str},
 }
 
 

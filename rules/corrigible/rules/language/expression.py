@@ -179,7 +179,9 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     **{name: tuple(inspect.signature(one).parameters) for name, one in DEFINITIONS.items()},
     "pointer_of": ("name",),
 }
-_PYTHON: Final = {**{Any: "any", str: "string", int: "int", float: "double", bool: "bool", types.NoneType: "null"}}
+_PYTHON: Final = {
+    **{Any: "any", str: "string", int: "int", float: "double", bool: "bool", types.NoneType: "null"},
+}
 _GIVES: Final = {
     **dict.fromkeys(("includes", "is_base64"), "bool"),
     **dict.fromkeys(("base64", "base64_meant", "fresh_key", "pointer_of", "respell"), "string"),

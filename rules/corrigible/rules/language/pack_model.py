@@ -56,12 +56,14 @@ def _fields(value: Any) -> Any:
 
 
 Fields = Annotated[
-    list[FieldText], BeforeValidator(_fields, json_schema_input_type=str | FieldText | list[str | FieldText])
+    list[FieldText],
+    BeforeValidator(_fields, json_schema_input_type=str | FieldText | list[str | FieldText]),
 ]
 
 
 OperationSources = Annotated[
-    list[OperationText], BeforeValidator(listed, json_schema_input_type=OperationText | list[OperationText])
+    list[OperationText],
+    BeforeValidator(listed, json_schema_input_type=OperationText | list[OperationText]),
 ]
 
 

@@ -33,7 +33,11 @@ from corrigible.schema.exchange import Json
 
 from .load import Pack
 
-_FILES: Final = (("Rules", "rule", RuleText), ("Cases", "case", CaseText), ("pack.yaml", "pack.yaml", PackText))
+_FILES: Final = (
+    ("Rules", "rule", RuleText),
+    ("Cases", "case", CaseText),
+    ("pack.yaml", "pack.yaml", PackText),
+)
 _INTRODUCTION: Final = """\
 # Reference of rule packs
 

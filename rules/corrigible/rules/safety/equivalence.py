@@ -124,7 +124,10 @@ def _uuid(text: str) -> str:
     return "" if match is None else match[1].replace("-", "").lower()
 
 
-_UUID = re.compile(r"(?i)(?:urn:uuid:)?\{?([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})\}?", re.ASCII)
+_UUID = re.compile(
+    r"(?i)(?:urn:uuid:)?\{?([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})\}?",
+    re.ASCII,
+)
 
 
 def _colour(text: str) -> str:

@@ -10,7 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.rules.pointer import MISSING, escape, parameter_pointer, parameters_at, resolve, segments
+from corrigible.rules.pointer import (
+    MISSING,
+    escape,
+    parameter_pointer,
+    parameters_at,
+    resolve,
+    segments,
+)
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Exchange, Json, Request

@@ -16,7 +16,13 @@ from corrigible.schema.feedback import MEMBER
 
 PROFILE: Final = "problem+json"
 MEDIA: Final = "application/problem+json"
-_TYPES: Final[Mapping[str, type]] = {"type": str, "title": str, "status": int, "detail": str, "instance": str}
+_TYPES: Final[Mapping[str, type]] = {
+    "type": str,
+    "title": str,
+    "status": int,
+    "detail": str,
+    "instance": str,
+}
 """RFC 9457 section 3.1: members of another type are ignored."""
 
 
@@ -62,9 +68,11 @@ def kept(subject: Subject) -> Iterator[Finding]:
 
 CHECKS: Final = (
     *exchange.profile_checks(
-        ("problem", PROFILE, exchange.EITHER), ("extension", "Feedback is an extension member", extension, "SRF-PRB-01")
+        ("problem", PROFILE, exchange.EITHER),
+        ("extension", "Feedback is an extension member", extension, "SRF-PRB-01"),
     ),
     *exchange.profile_checks(
-        ("problem", PROFILE, exchange.PROXY), ("kept", "The problem stays what it was", kept, "SRF-PRB-01")
+        ("problem", PROFILE, exchange.PROXY),
+        ("kept", "The problem stays what it was", kept, "SRF-PRB-01"),
     ),
 )

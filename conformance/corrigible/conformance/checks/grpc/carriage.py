@@ -16,7 +16,15 @@ from google.protobuf import any_pb2, duration_pb2
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2 as details_pb2
 
-from corrigible.conformance.checks.grpc.call import PREFERENCE, Calls, Pair, differences, named, shown, shown_messages
+from corrigible.conformance.checks.grpc.call import (
+    PREFERENCE,
+    Calls,
+    Pair,
+    differences,
+    named,
+    shown,
+    shown_messages,
+)
 from corrigible.conformance.checks.support.known_error import LONGEST, STRAIGHT, SmallCalls, at_its_best, small_calls
 from corrigible.conformance.model.background import awaited, pause
 from corrigible.conformance.reference import grpc_shop
@@ -68,7 +76,11 @@ def successes_kept(calls: Calls) -> Iterable[Finding]:
         ("a reply without a byte", _kind("CreateOrder", 1), Answer(messages=(b"",))),
         ("a stream without a message", _kind("WatchOrder", 1), Answer()),
         ("a mebibyte each way", unary, Answer(messages=(_LONG,))),
-        ("compressed messages", GrpcCall(unary.method, (_LONG,), compressed=True), Answer(echo=True, compressed=True)),
+        (
+            "compressed messages",
+            GrpcCall(unary.method, (_LONG,), compressed=True),
+            Answer(echo=True, compressed=True),
+        ),
     ]
     for label, sent, answer in tried:
         pair = calls.both(calls.signed(sent), answer)
@@ -333,7 +345,13 @@ def _comparable(result: GrpcResult) -> list[object]:
 MOST_ADDED: Final = 4096
 MOST_TRAILERS: Final = 8000
 _MODES: Final = ("none", "reflective")
-_MESSAGES: Final = ("", "why", "100% sure, %41 is no letter", "zwei Zeilen\nund Umlaute: ä ✓ \U0001f642\t", "w" * 2000)
+_MESSAGES: Final = (
+    "",
+    "why",
+    "100% sure, %41 is no letter",
+    "zwei Zeilen\nund Umlaute: ä ✓ \U0001f642\t",
+    "w" * 2000,
+)
 _SIZES: Final = (0, 512, 1024, 2048, 3072, 3584, 4096, 5120, 6144, 7168, 7680, 8192, 16384, 65536)
 _USUAL_SIZES: Final = (0, 1024, 2048, 3072, 4096, 5120, 6144, 7168)
 """Of native details that clients with the usual limits take for sure."""

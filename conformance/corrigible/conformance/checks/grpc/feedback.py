@@ -70,7 +70,7 @@ def contract(*requirements: str) -> Callable[[Calls], Iterable[Finding]]:
 
 
 shape = contract(
-    *("SRF-COR-02", "SRF-COR-03", "SRF-COR-04", "SRF-COR-05", "SRF-COR-06", "SRF-COR-12", "SRF-COR-13", "SRF-COR-16")
+    *("SRF-COR-02", "SRF-COR-03", "SRF-COR-04", "SRF-COR-05", "SRF-COR-06", "SRF-COR-12", "SRF-COR-13", "SRF-COR-16"),
 )
 edits = contract(*(f"SRF-OPS-{number:02}" for number in range(1, 12)))
 losses = contract("SRF-OPS-12", "SRF-OPS-13")

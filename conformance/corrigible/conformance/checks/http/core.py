@@ -436,7 +436,12 @@ WAITS: Final = (
     Wait("Retry-After in seconds", 429, lambda now: [("Retry-After", "7")], 7),
     Wait("Retry-After of a server that is down", 503, lambda now: [("Retry-After", "120")], 120),
     Wait("Retry-After of no seconds", 429, lambda now: [("Retry-After", "0")], 0),
-    Wait("Retry-After as a date", 429, lambda now: [("Date", _date(now)), ("Retry-After", _date(now + 30))], 30),
+    Wait(
+        "Retry-After as a date",
+        429,
+        lambda now: [("Date", _date(now)), ("Retry-After", _date(now + 30))],
+        30,
+    ),
     Wait(
         "Retry-After as a date, by a clock that is an hour late",
         503,

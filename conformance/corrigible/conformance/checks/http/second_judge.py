@@ -130,7 +130,11 @@ def _repaired(one: _Exchange) -> Request | None:
 
 
 def _new_faults(
-    one: _Exchange, own: Description, breaches: list[Breach] | None, before: list[str] | None, after: list[str] | None
+    one: _Exchange,
+    own: Description,
+    breaches: list[Breach] | None,
+    before: list[str] | None,
+    after: list[str] | None,
 ) -> Iterator[Finding]:
     """Yield what a repair breaks that was right before it, where both judges find something new."""
     known = {(breach.pointer, breach.keyword) for breach in own.breaches_of(one.request) or ()}

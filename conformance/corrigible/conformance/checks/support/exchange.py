@@ -186,7 +186,11 @@ _HELD: Final[Mapping[str, tuple[str, Judge, tuple[str, ...]]]] = {
         edit.judge,
         tuple(f"SRF-OPS-{number}" for number in ("01", "02", "03", "05", "06", "07", "08", "10", "11")),
     ),
-    "intent": ("Suggestions say what they change and what they lose", intent.judge, ("SRF-OPS-09", "SRF-OPS-13")),
+    "intent": (
+        "Suggestions say what they change and what they lose",
+        intent.judge,
+        ("SRF-OPS-09", "SRF-OPS-13"),
+    ),
     "effects": ("Suggestions say what they set off", intent.judge, ("SRF-OPS-12",)),
     "waits": (
         "Waits are the upstream's, and end",

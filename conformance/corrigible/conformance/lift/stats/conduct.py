@@ -250,7 +250,15 @@ def harms(group: Group) -> list[Harm]:
         for kind, _, text in [line.partition(":")]
     ]
     return sorted(
-        all_harms, key=lambda harm: (harm.on_purpose, not harm.advised, harm.agent, harm.task, harm.arm, harm.seed)
+        all_harms,
+        key=lambda harm: (
+            harm.on_purpose,
+            not harm.advised,
+            harm.agent,
+            harm.task,
+            harm.arm,
+            harm.seed,
+        ),
     )
 
 

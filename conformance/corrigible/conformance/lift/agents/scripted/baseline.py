@@ -137,7 +137,12 @@ _SAMPLES: Final[Mapping[str, Json]] = {
     "uri": "https://example.org/",
 }
 
-_BOUNDS: Final = (("maximum", 0, 1), ("minimum", 0, -1), ("exclusiveMaximum", -1, 1), ("exclusiveMinimum", 1, -1))
+_BOUNDS: Final = (
+    ("maximum", 0, 1),
+    ("minimum", 0, -1),
+    ("exclusiveMaximum", -1, 1),
+    ("exclusiveMinimum", 1, -1),
+)
 """Keyword, step to the next value that is allowed, on which side of it values are too far."""
 _JUDGED: Final = frozenset(
     {"type", "enum", "const", "minLength", "maxLength", "pattern", *(keyword for keyword, _, _ in _BOUNDS)}
