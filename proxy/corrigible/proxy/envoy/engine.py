@@ -128,6 +128,7 @@ class _Run:
             await envoy.stop()
 
     async def _serve(self, envoy: EnvoyProcess, stop: asyncio.Event, force: asyncio.Event) -> tuple[int, str | None]:
+        keep_what_exists()  # Envoy's configuration was made of ten times as much
         counting = [asyncio.create_task(self._count(envoy)), asyncio.create_task(self._make_room(envoy))]
         self._recorder.refresh = lambda: self._refresh(envoy)
         ended, stopping = asyncio.create_task(envoy.wait()), asyncio.create_task(stop.wait())
