@@ -60,11 +60,10 @@ class PrivateFolder:
     async def stay_kept(self) -> None:
         """Have another keeper whenever there is none any more."""
         while True:
-            if self._keeper is not None:
-                await _end_of(self._keeper.pid)
-            self._end_keeper()
-            self._start_keeper()
             await asyncio.sleep(_FOLDER_PAUSE)
+            if self._keeper is None or self._keeper.poll() is not None:
+                self._end_keeper()
+                self._start_keeper()
 
     def _end_keeper(self) -> None:
         if self._keeper is not None:
@@ -75,22 +74,6 @@ class PrivateFolder:
         """Remove the folder."""
         self._end_keeper()
         shutil.rmtree(self.path, ignore_errors=True)  # whoever was to do it may have ended before
-
-
-async def _end_of(pid: int) -> None:
-    """Wait until a process has ended."""
-    ended = asyncio.Event()
-    try:
-        descriptor = os.pidfd_open(pid)
-    except OSError:
-        return
-    loop = asyncio.get_running_loop()
-    loop.add_reader(descriptor, ended.set)
-    try:
-        await ended.wait()
-    finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
 
 
 def _new_folder() -> Path:
@@ -304,19 +287,17 @@ class SuccessWatch:
         self._admin.close()
 
 
-class _Admin:
+class _Admin(HttpClient):
     """Envoy's admin interface."""
 
     def __init__(self, socket: Path, seconds: float) -> None:
-        self._place, self._client = Place(str(socket)), HttpClient(seconds)
+        super().__init__(seconds)
+        self._place = Place(str(socket))
 
     async def ask(self, path: str, method: str = "GET", **parameters: str) -> Answered:
         """Return an answer. Raises OSError without one."""
         target = f"{path}?{urlencode(parameters)}" if parameters else path
-        return await self._client.send(self._place, method, target.encode(), [(b"host", b"envoy")])
-
-    def close(self) -> None:
-        self._client.close()
+        return await self.send(self._place, method, target.encode(), [(b"host", b"envoy")])
 
 
 def _tell(folder: Path, pressure: float) -> None:

@@ -64,6 +64,7 @@ class _Connection(asyncio.Protocol):
         self._http = h11.Connection(h11.CLIENT, _LONGEST_HEAD)
         self._came = asyncio.Event()
         self._transport: asyncio.WriteTransport | None = None
+        """None once it has ended."""
         self.is_idle = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -92,7 +93,7 @@ class _Connection(asyncio.Protocol):
 
     async def ask(self, method: str, target: bytes, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> Answered:
         """Send a request. Raises what h11 raises, and OSError. Afterwards it is idle if another one may follow."""
-        head = h11.Request(method=method, target=target, headers=headers)
+        head = h11.Request(method=method, target=target, headers=list(headers))
         data = b"".join(self._http.send(event) or b"" for event in (head, h11.Data(body), h11.EndOfMessage()))
         if self._transport is None:
             raise OSError("the connection has ended")
@@ -152,7 +153,8 @@ class HttpClient:
 
     def _taken(self, place: Place) -> _Connection | None:
         """Return the newest connection there is, and close those that are too old or too many."""
-        now, kept, taken = asyncio.get_running_loop().time(), [], None
+        now, taken = asyncio.get_running_loop().time(), None
+        kept: list[tuple[float, Place, _Connection]] = []
         for until, to, connection in self._idle:
             if until < now or len(kept) == _MOST_IDLE or not connection.is_open():
                 connection.close()
@@ -194,12 +196,12 @@ class Origin:
     """The headers of the original request."""
 
 
-class LookupClient:
+class LookupClient(HttpClient):
     """Sends look-ups."""
 
     def __init__(self, trust: Trust = USUAL) -> None:
+        super().__init__()
         self._trust = trust
-        self._client = HttpClient()
         self._tls: ssl.SSLContext | None = None
 
     def prepare(self) -> None:
@@ -231,16 +233,12 @@ class LookupClient:
                 headers.insert(0, (b"host", f"{authority}:{origin.port}".encode("ascii")))
             if lookup.content_type:
                 headers.append((b"content-type", lookup.content_type.encode("latin-1")))
-            answer = await self._client.send(place, lookup.method, target, headers, lookup.body)
+            answer = await self.send(place, lookup.method, target, headers, lookup.body)
             # `decoded` raises ValueError if the body is over the limit. Any number of codings may be in each other.
             body = decoded(answer.headers, answer.body, BODY_LIMIT)
             return LookupAnswer(answer.status, body, kept_headers(answer.headers))
         except (ValueError, OSError):
             return _NO_ANSWER
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._client.close()
 
 
 def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
