@@ -243,4 +243,6 @@ def told_state(message: str) -> Kind | None:
 
 def has_word(text: str, value: str) -> bool:
     """Whether a text has a value that is not empty as a word of its own."""
-    return bool(value) and re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\w)", text) is not None
+    if not value or value not in text:
+        return False
+    return re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\w)", text) is not None

@@ -5,6 +5,7 @@ Knows: errors, requests, what an operation declares. Does not know: what follows
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import islice
@@ -290,7 +291,7 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
             None if one.place.is_absent else one.place.value,
             one.place.is_absent,
             not _TELLING.isdisjoint(name.removeprefix(LACK) for name in one.evidence),
-            tuple(one.evidence),
+            tuple(map(sys.intern, one.evidence)),  # a few hundred texts, of which what is kept has thousands
         )
         for one in ranked[:_MOST_LIKELY]
     )

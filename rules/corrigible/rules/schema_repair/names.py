@@ -227,7 +227,6 @@ def references_to(pointer: str, request: Request) -> list[str]:
     name, removed, found = segments(pointer)[-1], value_at(request, pointer), list[str]()
     elements = removed if isinstance(removed, list) else []
     called = {name, *(str(one[key]) for one in elements if isinstance(one, Mapping) for key in _NAMING if key in one)}
-    leads = re.compile(rf"#(?:/[^/]*)*/{re.escape(escape(name))}(?:/|$)|[${{]\{{?\s*{re.escape(name)}\b")
     waiting: list[tuple[str, Json]] = [("/body", request.body)]
     looked_at = 0
     while waiting and looked_at < _MOST_TEXTS:
@@ -235,7 +234,7 @@ def references_to(pointer: str, request: Request) -> list[str]:
         looked_at += 1
         if place == pointer:
             continue
-        if isinstance(value, str) and (value in called or leads.search(value[:_LONGEST_REFERENCE]) is not None):
+        if isinstance(value, str) and (value in called or _leads_to(name, value[:_LONGEST_REFERENCE])):
             found.append(place)
         if isinstance(value, Mapping):
             members = islice(value.items(), _MOST_TEXTS)
@@ -244,6 +243,13 @@ def references_to(pointer: str, request: Request) -> list[str]:
             waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(islice(value, _MOST_TEXTS))]
     spend(looked_at)
     return found
+
+
+def _leads_to(name: str, text: str) -> bool:
+    if name not in text and escape(name) not in text:
+        return False  # most texts: no expression has to be compiled
+    leads = rf"#(?:/[^/]*)*/{re.escape(escape(name))}(?:/|$)|[${{]\{{?\s*{re.escape(name)}\b"
+    return re.search(leads, text) is not None
 
 
 # Missing members
