@@ -161,8 +161,6 @@ def _of_prose(error: Violation, status: _Status, exchange: Exchange) -> list[Vio
         return [error]
     if not error.pointer and (inside := answer_inside(error, exchange.request)):
         error = inside[0]._replace(code=error.code, type=error.type)
-    if error.type in _NO_CODE and (code := written_code(error.message)):
-        error = error._replace(type=code)  # what reads the text leaves it out
     out = complete(error._replace(code=""))
     if isinstance(value_at(exchange.request, error.pointer), dict) and exchange.request.protocol is Protocol.HTTP:
         out = [at_member(one, exchange.request) if one.pointer else one for one in out]
@@ -288,28 +286,3 @@ def _member(parent: str, name: str, exchange: Exchange) -> str:
 
 def _spellings(name: str) -> Sequence[str]:
     return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), name), name
-
-
-# Codes in texts: Go's plain errors arrive as UNKNOWN
-
-
-_READ: Final = 500
-
-
-def written_code(message: str) -> str:
-    """Return the code that a text has in words, of several the last: what is outside only wraps it.
-
-    A text is no proof: it is good for a question.
-    """
-    written = ["".join(found) for found in _WRITTEN.findall(message[:_READ])]
-    return _SPELLED.get(written[-1].replace("_", "").upper(), "") if written else ""
-
-
-_SPELLED: Final = {
-    one.replace("_", ""): one
-    for one in ("INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION", "OUT_OF_RANGE")
-}
-"""Codes that are about the request, whoever sends them; of others it is not clear whose call they are about."""
-_WRITTEN: Final = re.compile(
-    r"\b(?:code ?= ?)([A-Z][A-Za-z]+)\b|\b([A-Z]{2,20}(?:_[A-Z]{2,20}){1,2}|INTERNAL|UNKNOWN)(?=:|\W*$)"
-)
