@@ -301,18 +301,17 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
     if not is_told and not is_about_values:
         told = {one.kind for one in read(error.message).said}
         is_of_value = exchange.status in _LACKING and told and _OF_WHAT_WAS_SENT.issuperset(told)
-        is_sure = is_of_value and best.confidence >= _SURE_UNTOLD and best.place.part in ("body", "query")
-        return error._replace(pointer="", likely=likely if is_sure and best.place.depth else ())
+        is_sure = best.confidence >= _SURE_UNTOLD and best.place.pointer.startswith(("/body/", "/query/"))
+        return error._replace(pointer="", likely=likely if is_of_value and is_sure else ())
     error = error._replace(likely=likely)
     if not (best.place.is_absent or likely[0].is_told) and read(error.message).of(Kind.MISSING):
         error = error._replace(stated={})  # what is stated is of what is missing
     if not is_told and _is_of_the_whole(error, exchange.request.body):
         return error._replace(pointer="/body")
     is_of_state = exchange.status in _OF_WHAT_IS_THERE or bool(read(error.message).of(*_OF_STATE))
-    if is_of_state and not is_told:
-        return error._replace(pointer="")  # the form of a request says nothing of what is there already
-    is_whole = best.place.part in ("path", "method") or best.place.pointer == "/body"
-    if best.probability < SURE or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
+    is_unsaid = is_of_state and not is_told  # the form of a request says nothing of what is there already
+    is_whole = best.place.part in ("path", "method") or best.place.pointer == "/body" or best.probability < SURE
+    if is_unsaid or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
         return error._replace(pointer="")
     return _placed(error, best)
 

@@ -26,20 +26,29 @@ from corrigible.rules.schema_repair.names import NAMED
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ANSWER, Repair, ask, is_secret, result_of, stated_by_answer
-from corrigible.rules.violation import LikelyPlace, Violation
+from corrigible.rules.schema_repair.suggestion import (
+    ANSWER,
+    Repair,
+    ask,
+    confirmed,
+    is_secret,
+    result_of,
+    stated_by_answer,
+)
+from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .answers import answered, or_left_out, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_accept, violation_of_form
+from .evidence import is_within
 from .limits import Limits
 from .request_at_fault import BESIDE, OF_UNKNOWN, asked_places, may_be_asked, may_be_judged, violation_at
 from .several_members import answering_element, moved_from, repair_several
 from .state import NO_READS, ReadsState, suggest_by_state
 from .verify import drop_invalid
-from .vetoes import confirmed, gated, is_unasked
+from .vetoes import gated, is_unasked
 from .violation_finder import ViolationFinder
 
 
@@ -132,8 +141,8 @@ def suggest(
         if not use_reserve(_RESERVE):
             raise
         results = [one.result.with_suggestions([*map(confirmed, one.result.suggestions)]) for one in matched]
-    errors = [one.error for one in matched]
-    return [MatchedError(matcher.or_told(*one), one[1]) for one in zip(results, errors, strict=True)]
+    pairs = zip(results, (one.error for one in matched), strict=True)
+    return [MatchedError(matcher.or_told(*one), one[1]) for one in pairs]
 
 
 def _last_elements_first(matched: list[MatchedError]) -> list[MatchedError]:
@@ -237,18 +246,20 @@ class ErrorMatcher:
 
         What only the form of a request and its description speak for never hides what the answer itself names.
         """
-        places = {*_places(result)}
-        is_of_any_api = self._case.profile.adapter.tells_places_loosely
-        if not places or not is_of_any_api or any(map(is_unasked, result.suggestions)):
+        asked = (each for one in result.suggestions for each in (*one.get("placeholders", ()), *one.get("patch", ())))
+        places = {str(one[name]) for one in asked for name in ("pointer", "path", "from") if name in one}
+        if not places or any(map(is_unasked, result.suggestions)):
             return result
-        told = [one for one in error.likely if one.is_told]
-        others = [one for one in told if not any(_is_one_line(one.pointer, place) for place in places)]
+        told = [one for one in error.likely if one.is_told and one.pointer != "/method"]
+        others = [one for one in told if not any(is_within(one.pointer, place) for place in places)]
         least = BESIDE if len(others) < len(told) else 0.0
-        named = [one for one in others if one.probability >= least and _may_be_named(one)]
-        if not named:
-            return result
-        asked = ask(violation_at(self._case, named[0], self._description), self._case.request, _OR_TOLD).suggestions
-        return result.with_suggestions([*result.suggestions, *(one for one in asked if "placeholders" in one)])
+        for one in others:
+            is_inner = one.pointer.count("/") > 1 and not one.is_absent
+            if one.probability >= least and (is_inner or not _CERTAIN.isdisjoint(one.why)):
+                question = ask(violation_at(self._case, one, self._description), self._case.request, _OR_TOLD)
+                added = [each for each in question.suggestions if "placeholders" in each]
+                return result.with_suggestions([*result.suggestions, *added])
+        return result
 
     def _is_forbidden(self) -> bool:
         case = self._case
@@ -510,33 +521,11 @@ class ErrorMatcher:
 
 
 _OR_TOLD: Final = "Or give another value for this: the server's answer has its name or its value."
-
-
-def _may_be_named(place: LikelyPlace) -> bool:
-    """Whether an answer may mean a place that has a name or a value of its text."""
-    if place.pointer == "/path":
-        return not _OF_PATH.isdisjoint(place.why)
-    return place.pointer.count("/") > 1 and not (place.is_absent and _TOLD.isdisjoint(place.why))
-
-
-_TOLD: Final = frozenset({"told, absent", "told whole"})
-"""Evidence that a format tells a place that was not sent."""
-_OF_PATH: Final = frozenset(
-    {"value in quotes", *(f"is the {slot} that is {Kind.ABSENT}, sent" for slot in ("field", "thing"))}
+_CERTAIN: Final = frozenset(
+    {"told, absent", "told whole", "value in quotes"}
+    | {f"is the {one} that is {Kind.ABSENT}, sent" for one in ("field", "thing")}
 )
-"""Evidence that a text quotes a segment of the path, or says of what it names that it is not there."""
-
-
-def _places(result: RuleResult) -> Iterator[str]:
-    """Yield the places that a result asks about or edits."""
-    for one in result.suggestions:
-        yield from (str(each["pointer"]) for each in one.get("placeholders") or ())
-        yield from (str(op[name]) for op in one.get("patch") or () for name in ("path", "from") if name in op)
-
-
-def _is_one_line(one: str, other: str) -> bool:
-    """Whether two places are the same, or one is inside of the other."""
-    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+"""Evidence enough for what was not sent, and for the path."""
 
 
 def _ends_with(path: str, value: str) -> bool:
