@@ -222,8 +222,6 @@ class Engine:
             return []
         match = MatchedOperation(replace(profile, description=Undescribed()), "", {}, case.match.is_wrapped)
         errors = parse_errors(match, case.exchange, case.text)[: self.limits.errors]
-        if not errors:
-            return []
         suggested = yield from suggest(case._replace(match=match, errors=errors), self.limits, explanation)
         return [one for one in suggested if not any(map(is_unasked, one.result.suggestions))]
 

@@ -218,7 +218,7 @@ def left_out(violation: SchemaViolation, request: Request, ops: list[Operation],
 
 def confirmed(suggestion: Suggestion) -> Suggestion:
     """Return an edit that whoever calls has to confirm; a question as it is."""
-    safety = {**suggestion.get("safety", {}), "requires_confirmation": True}
+    safety = {**suggestion["safety"], "requires_confirmation": True}
     return {**suggestion, "safety": safety} if "patch" in suggestion else suggestion
 
 
