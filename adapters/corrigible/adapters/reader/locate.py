@@ -308,7 +308,8 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
         error = error._replace(stated={})  # what is stated is of what is missing
     if not is_told and _is_of_the_whole(error, exchange.request.body):
         return error._replace(pointer="/body")
-    is_of_state = exchange.status in _OF_WHAT_IS_THERE or bool(read(error.message).of(*_OF_STATE))
+    is_bare = exchange.status == _NOT_FOUND and error.message.lower() == _PHRASES[_NOT_FOUND]
+    is_of_state = exchange.status == _CONFLICT or is_bare or bool(read(error.message).of(*_OF_STATE))
     is_unsaid = is_of_state and not is_told  # the form of a request says nothing of what is there already
     is_whole = best.place.part in ("path", "method") or best.place.pointer == "/body" or best.probability < SURE
     if is_unsaid or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
@@ -405,7 +406,8 @@ _QUOTED_ALONE: Final = frozenset({"value in quotes", "value alone"})
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _SAID_OF_STATES: Final = _CHOSE_NONE | {"NOT_FOUND"}
 """Codes under which a text may say that a right, a state or a limit is in the way: then no field is."""
-_OF_WHAT_IS_THERE: Final = frozenset({404, 409})
+_CONFLICT: Final = 409
+_NOT_FOUND: Final = 404
 _OF_STATE: Final = (Kind.EXISTS, Kind.STATE, Kind.IN_USE, Kind.RIGHT, Kind.CREDENTIALS, Kind.FEATURE, Kind.PACE)
 """Kinds of complaints that are about what the server has, or about who asks."""
 _SURE_UNTOLD: Final = 0.85

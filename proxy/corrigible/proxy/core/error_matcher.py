@@ -240,7 +240,8 @@ class ErrorMatcher:
         """
         asked = (each for one in result.suggestions for each in (*one.get("placeholders", ()), *one.get("patch", ())))
         places = {str(one[name]) for one in asked for name in ("pointer", "path", "from") if name in one}
-        if not places or any(map(is_unasked, result.suggestions)):
+        is_authored = isinstance(result.rule, Rule) and result.rule.priority >= 0
+        if is_authored or not places or any(map(is_unasked, result.suggestions)):
             return result
         told = [one for one in error.likely if one.is_told and one.pointer != "/method"]
         others = [one for one in told if not any(is_within(one.pointer, place) for place in places)]
