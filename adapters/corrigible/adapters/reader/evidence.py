@@ -117,8 +117,8 @@ def evidence(refusal: Refusal) -> list[list[str]]:
             one.append("value alone" if valued == 1 else "value among several")
         if is_nothing:
             one.append(f"nothing named: {_part(place, refusal)}{' absent' if place.is_absent else ''}")
-        elif "named" not in one and "value" not in one:
-            one.append("another is named")
+        elif any(name.startswith(_OF_A_WORD) for name in one):
+            one.append("a common word is its name, and another is named")
     if not refusal.is_described:
         lacking = [place.is_absent and place.part in ("body", "query") and place.depth > 0 for place in refusal.places]
         out = [[f"{LACK}{name}" for name in one] if is_lack else one for is_lack, one in zip(lacking, out, strict=True)]
@@ -127,6 +127,7 @@ def evidence(refusal: Refusal) -> list[list[str]]:
 
 LACK: Final = "undeclared: "
 """Of what nothing declares and a text names other evidence counts than of what is declared."""
+_OF_A_WORD: Final = "a common word is its name"
 _MISSED: Final = f"is the field that is {Kind.MISSING}, absent"
 
 
@@ -323,7 +324,7 @@ def _of_name(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterat
     if mention is not None:
         is_common = letters(place.name) in COMMON and not mention.is_marked
         if is_common:
-            yield f"a common word is its name, {kind}"
+            yield f"{_OF_A_WORD}, {kind}"
         else:
             yield "named"
             yield f"named, {kind}, {_part(place, refusal)}"
