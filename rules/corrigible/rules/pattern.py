@@ -16,8 +16,6 @@ _OF_ONE: Final = 640 << 10
 """Bytes for the states of one pattern."""
 _OF_TEST: Final = 256 << 10
 """Bytes for a pattern without groups and its states."""
-_OF_A_FILTERED: Final = 160 << 10
-"""Bytes for one of the patterns of a filter: each text brings states to some of them, and more room is no faster."""
 _KEPT: Final = 16
 """Patterns that are kept for who asks for the same again."""
 _OF_A_CHARACTER: Final = 160
@@ -114,30 +112,6 @@ class PatternSet:
             found: list[int] = self._parts[0][1](text)
             return found
         return [first + number for first, match in self._parts for number in match(text)]
-
-
-class PatternFilter:
-    """Patterns of which those are found that match. Those are tried of which a text has the words.
-
-    Of some hundred patterns that are sentences it is thirty times as fast as a set of them.
-    """
-
-    __slots__ = ("_match",)
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        """Raises re2.error for a wrong pattern."""
-        made = re2.Filter()
-        options = _options(_OF_A_FILTERED)
-        options.never_capture = True
-        for text in texts:
-            made.Add(text, options)
-        if texts:
-            made.Compile()
-        self._match = made.Match if texts else None
-
-    def matches(self, text: bytes) -> list[int]:
-        """Return the numbers of the patterns that match a text, in their order."""
-        return sorted((self._match(text) if self._match is not None else None) or ())
 
 
 def _parts(texts: Sequence[str], longest: int) -> list[tuple[int, int]]:

@@ -320,10 +320,9 @@ def test_what_a_veto_is_against(
     place = declared if isinstance(declared, DeclaredPlace) else DeclaredPlace(declared)
     refused = SimpleNamespace(
         schema=lambda _: place.schema,
+        declared=lambda _: place,
         has=lambda _: False,
         request=None,
-        case=SimpleNamespace(match=SimpleNamespace(operation="make")),
-        description=SimpleNamespace(declared_place=lambda *_: place),
     )
     edit = SimpleNamespace(
         changes=[change], evidence=frozenset(evidence), error=Violation(pointer=change.source), refused=refused

@@ -31,12 +31,13 @@ from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointe
 from corrigible.rules.safety.nearness import is_same, is_slip, letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.rules.wordings import Kind, Reading, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
-from .evidence import COMMON, LACK, Refusal, paths_said
+from .evidence import COMMON, LACK, Refusal, leaves, paths_said
 from .places import Place, candidate_places, holders, is_wrapped, with_told
 from .scorer import Ranked, rank
 
@@ -65,24 +66,23 @@ class Locator:
         variables: Mapping[str, str],
     ) -> None:
         request = exchange.request
-        is_described = described is not None and bool(operation)
-        vocabulary = described.vocabulary(operation, request.body) if described is not None and operation else NOTHING
+        known = described if operation else None
+        vocabulary = NOTHING if known is None else known.vocabulary(operation, request.body)
         self._exchange = exchange
         self._places = candidate_places(request, vocabulary, variables)
-        self._breaches = list(described.schema_violations(request, operation)) if described and operation else []
-        self._respelt = (
-            [*described.misspellings(request, operation), *described.misplaced_members(request, operation)]
-            if described and operation
-            else []
-        )
+        self._breaches: list[SchemaViolation] = []
+        self._respelt: list[SchemaViolation] = []
+        if known is not None:
+            self._breaches += known.schema_violations(request, operation)
+            self._respelt += [*known.misspellings(request, operation), *known.misplaced_members(request, operation)]
         is_unrouted = not operation or request.protocol is Protocol.GRPC
         self._route = described.nearest_operation(request.method, request.path) if described and is_unrouted else None
-        self._is_described = is_described
+        self._is_described = is_described = known is not None
         self._declares_members = any(len(one) > 1 and one[0] == "body" for one in vocabulary.places)
         self._knows_operations = described is not None and bool(described.operations.names)
         self.is_known = is_described if request.protocol is Protocol.GRPC else self._knows_operations
         """Whether anything of such a request is described."""
-        self._texts = list(islice(_texts(body), _MOST_TEXTS))
+        self._texts = list(islice(leaves(body, _OF_TRACES), _MOST_TEXTS))
 
     def ranked(self, error: Violation, taken: frozenset[str] = frozenset(), *, within: str = "") -> list[Ranked]:
         """Return the places that an error can be about, at or below one where that is given, the likeliest first."""
@@ -193,7 +193,7 @@ def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
     tokens = tokens_of(error.message)
     said = [path[-1] for path in paths_said(reading, Kind.MISSING)]
     unsure = {one for one in said if not tokens.marks(one) and _is_phrase(one, reading)}
-    names = list(dict.fromkeys(said or tokens.names_quoted()))[:_MOST_NAMES]
+    names = list(dict.fromkeys(said))[:_MOST_NAMES]
     root, body = parameters_at(request), request.body
     held = {one: value_at(request, one) for one in islice(holders(request), _MOST_HOLDERS)}
     for name in names:
@@ -472,15 +472,3 @@ def _at_its_place(error: Violation, request: Request) -> Violation:
 
 _BLANK: Final[tuple[Json, ...]] = ("", None, [], {})
 _OF_VALUES: Final = frozenset({"", "type", "enum", "minLength", "minimum", "format", "pattern"})
-
-
-def _texts(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            if str(name).lower().replace("_", "") not in _OF_TRACES:
-                yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)

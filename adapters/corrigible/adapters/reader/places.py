@@ -88,8 +88,6 @@ def with_told(places: Sequence[Place], pointers: Iterable[str], request: Request
 def holders(request: Request) -> Iterator[str]:
     """Yield where the parameters of a request are, and the objects in its body, the outermost first."""
     yield parameters_at(request)
-    if request.query and request.body is None and parameters_at(request) != "/query":
-        yield "/query"
     yield from (one.pointer for one in _sent("body", request.body) if isinstance(one.value, Mapping))
 
 

@@ -16,14 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from enum import Enum
-from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.formats.statement import complaint, has_word, is_down
-from corrigible.adapters.operation import NOTHING
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
@@ -207,21 +204,11 @@ class _Refusal:
     def __init__(self, case: RefusalCase, error: Violation) -> None:
         self._case, self._request, self._error = case, case.request, error
         self._reading = read(error.message)
-        told = complaint(self._reading, self._names(), is_bare=self._is_bare())
+        told = complaint(self._reading, (), is_bare=self._is_bare())
         if told is None and case.exchange.status == _GONE and self._reading.of(Kind.ABSENT):
             told = Kind.ABSENT
         self.kind = told or _OF_CODE.get(error.code) or _OF_CODE.get(error.type)
         self._known: dict[Fact, bool] = {}
-
-    def _names(self) -> set[str]:
-        """Return the names and values of the request, and the names that its operation has."""
-        described, request = self._case.profile.described, self._request
-        vocabulary = NOTHING if described is None else described.vocabulary(self._case.match.operation, request.body)
-        names = {letters(place[-1]) for place in vocabulary.places}
-        for one in islice(sent_places(request), _MOST_VALUES):
-            text = "" if isinstance(one.value, Mapping | list) else str(one.value)
-            names |= {letters(one.path[-1]), letters(text[:_LONGEST])}
-        return names
 
     @property
     def is_unplaced(self) -> bool:
@@ -307,10 +294,6 @@ _OTHER_CODES: Final = frozenset(
 )
 """Codes of google.rpc that servers send for what is about no value of the request."""
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
-_MOST_VALUES: Final = 100
-_LONGEST: Final = 200
-
-
 _VAGUE: Final = frozenset({"id", "name", "type", "value", "data", "item", "key", "status", "state"})
 _OF_THE_SERVER: Final = frozenset(
     {"server", "service", "system", "database", "cluster", "backend", "hardware", "storage", "disk", "memory", "api"}

@@ -30,6 +30,7 @@ from corrigible.rules.safety.decisive import word_set
 from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.safety.nearness import is_same, is_slip, letters, split_words
+from corrigible.rules.schema_repair.schema_violation import DeclaredPlace
 from corrigible.rules.schema_repair.suggestion import ANSWER
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
@@ -40,7 +41,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.word import EvidenceKind
 
 from .api_profile import RefusalCase
-from .request_at_fault import OF_UNKNOWN, may_be_about_names, plain_words, says_little
+from .request_at_fault import OF_UNKNOWN, declared_place, may_be_about_names, plain_words, says_little
 
 
 class Source(Enum):
@@ -142,17 +143,13 @@ class Refused:
             str(op[end]) for one in self.edits for op in one["patch"] for end in ("path", "from") if end in op
         }
 
-    def schema(self, place: str) -> Mapping[str, Json]:
-        """Return what the description has for a place; empty where that is nothing."""
-        if self.description is None or not self.case.match.operation:
-            return {}
-        return self.description.declared_place(self.request, self.case.match.operation, place).schema
+    def declared(self, place: str) -> DeclaredPlace:
+        """Return what the description has for a place, and around it."""
+        return declared_place(self.case, place, self.description)
 
-    def siblings(self, place: str) -> Sequence[str]:
-        """Return the names that the description has around a place."""
-        if self.description is None or not self.case.match.operation:
-            return ()
-        return self.description.declared_place(self.request, self.case.match.operation, place).siblings
+    def schema(self, place: str) -> Mapping[str, Json]:
+        """Return the schema of a place; empty where none is known."""
+        return self.declared(place).schema
 
     def broken(self, request: Request, place: str = "") -> set[tuple[str, str]]:
         """Return where a request breaks the description of its operation, each place with the keyword."""

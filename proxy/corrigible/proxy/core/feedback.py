@@ -179,23 +179,25 @@ def _credentials(request: Request, secrets: frozenset[str], folded: bytes) -> It
     """Yield the credentials in headers and query, and what JSON in lower case has of those in the body."""
     yield from credential_values(request.headers.items(), urlencode(request.query, doseq=True), secrets)
     text = folded.decode()
-    for name, value in _named(request.body):
+    for name, value in _leaves(request.body):
+        if not isinstance(value, str):
+            continue
         head = value[:_SHORTEST_UNNAMED]
         is_likely = head.lower() in text or not head.isalnum()  # most of many values are not there
         if is_likely and len(value) >= _SHORTEST_UNNAMED and _is_written(value, folded) and is_secret_name(str(name)):
             yield value
 
 
-def _named(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the texts inside of a value, each with the member that it or its list is."""
-    if isinstance(value, str):
-        yield name, value
-    elif isinstance(value, Mapping):
+def _leaves(value: Json, name: str = "") -> Iterator[tuple[str, Json]]:
+    """Yield the values inside that hold no others, each with the member that it or its list is."""
+    if isinstance(value, Mapping):
         for inner_name, inner in value.items():
-            yield from _named(inner, inner_name)
+            yield from _leaves(inner, inner_name)
     elif isinstance(value, list):
         for inner in value:
-            yield from _named(inner, name)
+            yield from _leaves(inner, name)
+    else:
+        yield name, value
 
 
 _OWN: Final = frozenset(
@@ -296,15 +298,7 @@ def _drop(suggestions: list[dict[str, Json]], dropped: Mapping[str, Json]) -> No
 
 def _holds(value: Any, text: str) -> bool:
     """Whether a text or number is a value somewhere inside."""
-    match value:
-        case dict():
-            return any(_holds(inner, text) for inner in value.values())
-        case list():
-            return any(_holds(inner, text) for inner in value)
-        case bool() | None:
-            return False
-        case _:
-            return str(value) == text
+    return any(str(one) == text and not isinstance(one, bool | None) for _, one in _leaves(value))
 
 
 def _visible(value: Any) -> Any:
@@ -351,8 +345,5 @@ def _collect(value: Any, secrets: frozenset[str], values: list[str]) -> None:
 
 def _scalars(value: Any) -> Iterator[str]:
     """Yield every text and number inside, those too short to be a secret left out."""
-    if isinstance(value, (dict, list)):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _scalars(inner)
-    elif isinstance(value, (str, int, float)) and len(str(value)) >= _SHORTEST_WHOLE_SECRET and value is not True:
-        yield str(value)
+    texts = (str(one) for _, one in _leaves(value) if isinstance(one, str | int | float) and one is not True)
+    yield from (one for one in texts if len(one) >= _SHORTEST_WHOLE_SECRET)

@@ -25,7 +25,7 @@ from corrigible.adapters.formats.statement import is_fault
 from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import letters
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
 from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Exchange, Protocol, Request
@@ -290,7 +290,7 @@ _WHOLE: Final = frozenset({"/method", "/path"})
 
 def violation_at(case: RefusalCase, place: LikelyPlace, description: Described | None) -> SchemaViolation:
     """Return what to ask for at a place."""
-    request, operation = case.request, case.match.operation
+    request = case.request
     if place.pointer == "/method" and description is not None:
         found = description.nearest_operation(request.method, request.path)
         if found is not None:
@@ -298,14 +298,17 @@ def violation_at(case: RefusalCase, place: LikelyPlace, description: Described |
     if place.pointer == "/path":
         keyword = "reference" if case.exchange.status in _NOT_FOUND else "value"
         return SchemaViolation("/path", keyword, {"type": "string", "not": {"const": place.value}}, place.value)
-    declared = (
-        description.declared_place(request, operation, place.pointer) if description is not None and operation else None
-    )
-    schema: Mapping[str, object] = declared.schema if declared is not None else {}
+    schema, siblings, parent, *_ = declared_place(case, place.pointer, description)
     if place.is_absent:
-        siblings = declared.siblings if declared is not None else ()
-        parent = declared.parent_schema if declared is not None else None
         return SchemaViolation(place.pointer, "required", schema, siblings=siblings, parent_schema=parent)
-    if isinstance(place.value, Mapping | list):
-        return SchemaViolation(place.pointer, "value", schema, place.value)
-    return SchemaViolation(place.pointer, "value", {**schema, "not": {"const": place.value}}, place.value)
+    if not isinstance(place.value, Mapping | list):
+        schema = {**schema, "not": {"const": place.value}}
+    return SchemaViolation(place.pointer, "value", schema, place.value)
+
+
+def declared_place(case: RefusalCase, place: str, description: Described | None) -> DeclaredPlace:
+    """Return what a description has for a place, and around it; nothing where it lacks the operation."""
+    operation = case.match.operation
+    if description is None or not operation:
+        return DeclaredPlace({})
+    return description.declared_place(case.request, operation, place)

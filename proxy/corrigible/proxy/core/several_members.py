@@ -11,7 +11,7 @@ Knows: what a sentence says, the members that were sent or are declared. Does no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
@@ -27,7 +27,6 @@ from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.json_schema import trim_schema
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import (
-    Proposal,
     Repair,
     Suggestion,
     ask,
@@ -39,9 +38,10 @@ from corrigible.rules.schema_repair.suggestion import (
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, Reading, read
 from corrigible.rules.wordings.tokens import name_words, tokens_of
-from corrigible.schema.exchange import Json, Protocol, Request
+from corrigible.schema.exchange import Protocol, Request
 
 from .api_profile import RefusalCase
+from .request_at_fault import declared_place
 
 _STATUSES: Final = frozenset({400, 422})
 _OF_VALUES: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE"})
@@ -86,7 +86,7 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
 
 def _to_fit(case: RefusalCase, places: Sequence[str], description: Described | None) -> Repair:
     """Return the question at the places of values that do not fit together."""
-    questions = [(place, _schema(case, place, description)) for place in places]
+    questions = [(place, trim_schema(declared_place(case, place, description).schema)) for place in places]
     message = "Give values that fit together. The server does not say which of them is wrong."
     question = ask(SchemaViolation(places[0], "related", {}), case.request, message, places=questions)
     return Repair(tuple(question.suggestions), question.type, "Values do not fit together.", "VALUES_DISAGREE")
@@ -107,17 +107,8 @@ def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | No
         edits.append(left_out(violation, request, ops, f"Send {_called(kept)} without the others."))
     if not edits:
         return None
-    return _repair(options(edits, group), "Only one of several values may be sent.", "VALUES_EXCLUDE")
-
-
-def _repair(proposal: Proposal, diagnosis: str, code: str) -> Repair:
-    return Repair(tuple(proposal.suggestions), proposal.type, diagnosis, code, proposal.recovery)
-
-
-def _schema(case: RefusalCase, place: str, description: Described | None) -> Mapping[str, Json]:
-    if description is None or not case.match.operation:
-        return {}
-    return trim_schema(description.declared_place(case.request, case.match.operation, place).schema)
+    choice, diagnosis = options(edits, group), "Only one of several values may be sent."
+    return Repair(tuple(choice.suggestions), choice.type, diagnosis, "VALUES_EXCLUDE", choice.recovery)
 
 
 def _parent(place: str) -> str:

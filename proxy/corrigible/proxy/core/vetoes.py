@@ -27,7 +27,7 @@ from corrigible.rules.safety.decisive import is_decisive, word_set, words
 from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
 from corrigible.rules.schema_repair.first_violation import first_violation
-from corrigible.rules.schema_repair.json_schema import choices, kind_of, types
+from corrigible.rules.schema_repair.json_schema import choices, types
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
@@ -78,32 +78,14 @@ def _is_unread(edit: Edit) -> bool:
     return is_open and any(one.is_rename for one in edit.changes)
 
 
-def _is_for_another(edit: Edit) -> bool:
-    """Whether what is said holds for a value of another member, which may be given up: `for family=gaussian`."""
-    edited = {name for place in edit.places for name in segments(place)}
-    sent = islice(sent_places(edit.refused.request), MOST_TEXTS)
-    others = (one for one in sent if one.path[-1] not in edited and is_scalar(one.value))
-    return any(has_word(edit.error.message, f"{one.path[-1]}={scalar_text(one.value)}") for one in others)
-
-
 def _is_known_name(edit: Edit) -> bool:
     return any(one.is_rename and _is_known_to_the_server(one, edit) for one in edit.changes)
 
 
 def _is_told_otherwise(edit: Edit) -> bool:
-    """Whether the answer has another declared name or allowed value instead of what an edit sends, or bars a number."""
+    """Whether the answer has another declared name or allowed value instead of what an edit sends."""
     said = tokens_of(edit.error.message)
-    return _is_barred(edit) or any(_has_another(change, edit.refused, said) for change in edit.changes)
-
-
-_LIMITS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-
-
-def _is_barred(edit: Edit) -> bool:
-    """Whether an edit sends a number that the limits which the answer states for it leave out: it would be refused."""
-    limits = {name: edit.error.stated[name] for name in _LIMITS if name in edit.error.stated}
-    here = [one.new for one in edit.changes if edit.error.pointer in ("", one.place)] if limits else []
-    return any(kind_of(one) in ("integer", "number") and first_violation(one, limits) is not None for one in here)
+    return any(_has_another(change, edit.refused, said) for change in edit.changes)
 
 
 def _has_another(change: Change, refused: Refused, said: Tokens) -> bool:
@@ -111,7 +93,7 @@ def _has_another(change: Change, refused: Refused, said: Tokens) -> bool:
         holder = value_at(refused.request, change.source.rpartition("/")[0])
         sent = frozenset(holder) if isinstance(holder, Mapping) else frozenset()
         meant = {*segments(change.place), *change.names()}.difference(segments(change.source))
-        others = (one for one in refused.siblings(change.source) if one not in meant and one not in sent)
+        others = (one for one in refused.declared(change.source).siblings if one not in meant and one not in sent)
         told = [one for one in islice(others, MOST_TEXTS) if said.mention(one) is not None]
         return bool(told) and not any(said.mention(one) for one in meant)
     if not isinstance(change.old, str) or not isinstance(change.new, str):
@@ -123,13 +105,8 @@ def _has_another(change: Change, refused: Refused, said: Tokens) -> bool:
 
 def _is_undeclared_name(edit: Edit) -> bool:
     """Whether a member gets another spelling that the description declares no more than the one that was sent."""
-    refused = edit.refused
-    if refused.description is None or not refused.case.match.operation:
-        return False
-    place = refused.description.declared_place
-    operation = refused.case.match.operation
     renames = [one for one in edit.changes if one.is_rename and one.place.startswith("/body/")]
-    declared = ((segments(one.place)[-1], place(refused.request, operation, one.place)) for one in renames)
+    declared = ((segments(one.place)[-1], edit.refused.declared(one.place)) for one in renames)
     return any(one.siblings and not one.schema and name not in one.siblings for name, one in declared)
 
 
@@ -141,10 +118,6 @@ def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
     name, meant, text = segments(change.source)[-1], segments(change.place)[-1], edit.refused.text
     if edit.error.constraint in OF_UNKNOWN or refuses_a_member(text):
         return False
-    spelled = " ".join(words(name))
-    is_longer = " " in spelled and letters(meant) in letters(name) and not is_same(name, meant)
-    if is_longer and f" {spelled} " in edit.refused.words:
-        return True  # the words of the name that was sent are there, those of the other one only among them
     if has_word(text, meant):
         return False
     if is_same(name, meant) and f" {letters(meant)} " in edit.refused.words:
@@ -284,35 +257,23 @@ def _is_slip_in_another_case(edit: Edit) -> bool:
 
 
 def _is_another_truth_word(edit: Edit) -> bool:
-    for one in edit.changes:
-        types = edit.refused.schema(one.place).get("type")
-        if (
-            isinstance(one.new, str)
-            and not one.is_move
-            and "boolean" in (types if isinstance(types, list) else [types])
-        ):
-            return one.new not in ("true", "false")
-    return False
+    words = [one for one in edit.changes if isinstance(one.new, str) and not one.is_move]
+    words = [one for one in words if "boolean" in types(edit.refused.schema(one.place))]
+    return any(one.new not in ("true", "false") for one in words)
 
 
 def _is_contradicted(edit: Edit) -> bool:
-    """Whether another sentence of the answer states for the same place what the new value is not."""
-    stated = [one.stated for one in edit.refused.case.errors if one.pointer and one.pointer == edit.error.pointer]
-    others = [one for one in stated if one != edit.error.stated]
-    changes = [one for one in edit.changes if one.place == edit.error.pointer and not one.is_move]
-    return any(_breaks(one.new, other) for one in changes for other in others)
-
-
-def _breaks(value: Json, stated: Mapping[str, Json]) -> bool:
-    kind, allowed = kind_of(value), types(stated)
-    is_kind = kind in allowed or (kind == "integer" and "number" in allowed)
-    return bool(allowed and not is_kind) or bool(choices(stated) and value not in choices(stated))
+    """Whether a sentence of the answer states for the same place what the new value is not."""
+    changes = [one for one in edit.changes if not one.is_move and one.new is not MISSING]
+    stated = [(one.pointer, one.stated) for one in edit.refused.case.errors if one.stated]
+    pairs = ((one, other) for one in changes for place, other in stated if place == one.place)
+    return any(
+        first_violation(one.new, other, text=not one.place.startswith("/body")) is not None for one, other in pairs
+    )
 
 
 def _is_placed_by_words(edit: Edit) -> bool:
     """Whether another value is written where only words of the answer tell the place, and what has to be there."""
-    if _is_for_another(edit):
-        return True
     if not edit.error.likely or not edit.evidence.isdisjoint({Evidence.DECLARED, Evidence.SEEN, Evidence.BROKEN}):
         return False
     return any(not one.is_move and not one.is_near for one in edit.changes)
@@ -337,7 +298,7 @@ def _is_filled_in(edit: Edit) -> bool:
 def _is_more(edit: Edit) -> bool:
     """Whether more may be asked for than was: a larger number, the other truth value, other words, another time."""
     is_flagged = bool(edit.suggestion["safety"].get("changes_intent"))
-    values = [one for one in edit.changes if one.place.startswith(("/body/", "/query/"))]
+    values = [one for one in edit.changes if one.place.startswith(("/body/", "/query/")) and not one.is_move]
     if is_flagged:  # the only value that there is, or a text cut to its length, is no more than was asked for
         values = [one for one in values if "const" not in edit.refused.schema(one.place) and not _is_cut(one)]
     return any(_is_raised(one, is_flagged=is_flagged) for one in values)
@@ -370,18 +331,12 @@ def _is_cut(change: Change) -> bool:
 
 def _is_raised(change: Change, *, is_flagged: bool) -> bool:
     old, new = change.old, change.new
-    if change.is_move or old is MISSING or new is MISSING or is_same_value(old, new):
+    if MISSING in (old, new) or is_same_value(old, new):
         return False
     before, after = _number(old), _number(new)
     if before is not None and after is not None:
         return after > before
-    held = old.values() if isinstance(old, Mapping) else old if isinstance(old, list) else ()
-    if (
-        not is_flagged
-        or isinstance(new, Mapping | list)
-        or new in held
-        or str(new).removesuffix(str(old)).endswith("/")
-    ):
+    if not is_flagged or isinstance(new, Mapping | list) or str(new).removesuffix(str(old)).endswith("/"):
         return False  # `https://` before an address, `/books/` before a name
     return not change.is_near or any(map(str.isdecimal, f"{old}{new}"))
 
@@ -404,7 +359,7 @@ VETOES: Final = (
     Veto("undeclared name", "a member gets a name that is not described either", _is_undeclared_name, False),
     Veto("made a text", "a number or truth value becomes a text, and none was asked for there", _is_made_text, False),
     Veto("restructured", "what holds a value changes, and only one source says so", _is_restructured, False),
-    Veto("contradicted", "the answer states something else for the same place, too", _is_contradicted),
+    Veto("contradicted", "the answer states something else for the same place", _is_contradicted),
     Veto("strange", "a value is put where what an API wants has other members", _is_strange_there, False),
     Veto("another left", "another value of the same kind stays as it is", _leaves_another, False),
     Veto("form", "a number becomes a text that no number is: a span, a date, an address, a kind", _lacks_a_form),

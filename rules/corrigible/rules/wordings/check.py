@@ -150,6 +150,7 @@ def _of_sentences(text: WordingText, rows: Rows, number: int) -> Iterator[tuple[
     row = rows.rows[number]
     try:
         wordings = Wordings(Rows(rows.language, rows.words, (row,)))
+        wordings.compiled[0].compile()
         found = [read(example, only=wordings).said for example in text.example]
     except ValueError as problem:
         # After a colon RE2 repeats the pattern, with its slots unfolded.

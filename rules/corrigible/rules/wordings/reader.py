@@ -5,16 +5,16 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Final, NamedTuple, TypeVar
 
 import re2
 
 from corrigible.rules import budget
-from corrigible.rules.pattern import Pattern, PatternFilter
-from corrigible.rules.wordings.rows import Kind, Row, Rows, languages
-from corrigible.rules.wordings.slots import fold, name_of, stated
+from corrigible.rules.pattern import Pattern, compiled_without_groups
+from corrigible.rules.wordings.rows import Kind, Row, Rows, languages, with_parts
+from corrigible.rules.wordings.slots import Words, fold, name_of, stated
 from corrigible.schema.exchange import Json
 
 _LONGEST: Final = 6000
@@ -26,8 +26,8 @@ _MOST_TIMES: Final = 8
 """How often one row is found in one sentence."""
 _READ: Final = 256
 """Texts whose readings are kept."""
-_OF_A_ROW: Final = 96 << 10
-"""Bytes for what RE2 keeps of texts, of each row. Only rows that a set has found are asked: more is no faster."""
+_OF_A_ROW: Final = 256 << 10
+"""Bytes for what RE2 keeps of texts, of each row. Few rows are asked of a sentence: more is no faster."""
 _ENDS: Final = re.compile(r"""\n|(?:(?<![.!])[.!]++['")\]]*+|(?<!\?)\?++(?! ?["'\[({])|;)(?= |$|[^\x00-\x7f])|\u3002""")
 _ABBREVIATION: Final = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|no|nr|z\.b|p\.ex|bzw|ej|ca)\.$")
 _SPACES: Final = re.compile(r"[ \t]{2,}")
@@ -70,56 +70,147 @@ class Reading(NamedTuple):
         return tuple(one for one in self.said if one.kind in kinds)
 
 
+Needs = tuple[frozenset[str], ...]
+"""Texts, of each set of which a sentence has one wherever a pattern matches."""
+
+
 class Wordings:
     """Rows that are ready to read with."""
 
     def __init__(self, rows: Rows) -> None:
-        """Raises ValueError where a pattern is none of RE2."""
         self.compiled = [_Compiled(row, rows) for row in rows.rows]
-        try:
-            self._set = PatternFilter([one.expression for one in self.compiled])
-        except re2.error:
-            for one in self.compiled:
-                _ = one.pattern  # says what is wrong, which a set does not
-            raise ValueError("it unfolds to more than there is room for: make several rows of it") from None
+        self._texts: dict[str, set[str]] = {}
+        """The texts that rows need, by their first letters."""
+        self._asked: dict[str, list[tuple[int, Needs]]] = {"": []}
+        """By a text the rows that need it, each with what it needs beside; the empty text is in any sentence."""
+        for number, row in enumerate(rows.rows):
+            for needs in needed(row.pattern, rows.words):
+                clearest, *others = sorted(needs, key=_clearness, reverse=True) or [frozenset({""})]
+                for text in clearest:
+                    self._asked.setdefault(text, []).append((number, tuple(others)))
+                for text in clearest.union(*others):
+                    if len(text) > _SHORTEST:
+                        self._texts.setdefault(text[:_FIRST], set()).add(text)
 
     def said(self, sentence: str, folded: str, start: int) -> Iterator[Said]:
         """Yield what a sentence says that begins at an index of its text."""
+        firsts = [folded[at : at + _FIRST] for at in range(len(folded) - _SHORTEST + 1)]
+        known = self._texts
+        there = {"", *(first[:_SHORTEST] for first in firsts)}
+        for at, first in enumerate(firsts):
+            if first in known:
+                there.update([text for text in known[first] if folded.startswith(text, at)])
+        rows = (one for text in there for one in self._asked.get(text, ()))
+        asked = {number for number, others in rows if not any(map(there.isdisjoint, others))}
         content = folded.encode("utf-8", "surrogatepass")
-        for number in self._set.matches(content):
+        for number in sorted(asked):
             yield from self.compiled[number].said(sentence, content, start)
 
 
+_SHORTEST: Final = 2
+"""Letters of a text that a row may need."""
+_FIRST: Final = 3
+_PIECES: Final = re.compile(
+    r"(?P<text>[^\\\[{()|.^$?*+<]+(?![?*+{]))|\(\?:|\|"
+    r"|(?:\)|<(?P<part>[a-z_]+)>)(?:(?P<optional>[?*]\??|\{0,\d*\}\??)|\+\??|\{[\d,]+\}\??)?"
+    r"|(?:\\.|\[(?:\\.|[^\]\\])*\]|\{(?P<slot>[a-z]+)\}|[^()|])(?P<often>[?*]\??|\{0,\d*\}\??)?(?:\+\??|\{[\d,]+\}\??)?"
+)
+"""The parts of a pattern: a text, where a group begins and ends, an alternative, a shared part, and all else."""
+
+
+def needed(pattern: str, words: Words) -> Sequence[Needs]:
+    """Return what each alternative of a pattern needs."""
+    return _needed(_PIECES.finditer(f"{pattern})"), words)
+
+
+def _needed(pieces: Iterator[re.Match[str]], words: Words) -> Sequence[Needs]:
+    """Return what the alternatives of a group need, up to the end of the group."""
+    every: list[Needs] = []
+    needs: list[frozenset[str]] = []
+    text, count = "", 0
+    inner: Sequence[Needs] = ()
+    for piece in pieces:
+        written = piece[0]
+        if piece["text"]:
+            text += written
+            count += 1
+            continue
+        if len(text) >= _SHORTEST:
+            needs.append(frozenset({text}))
+        text = ""
+        if written[0] in "|)":
+            is_group = count == 1 and len(inner) > 1 and written[0] == ")" and not every
+            every += inner if is_group else [tuple(needs)]
+            needs, count, inner = [], 0, ()
+        if written[0] == ")":
+            return [()] if piece["optional"] else every
+        if written != "|":
+            count += 1
+        if written == "(?:":
+            inner = _needed(pieces, words)
+            needs += _of_group(inner)
+        elif piece["part"] and not piece["optional"]:
+            needs += _of_part(words.parts[piece["part"]])
+        elif piece["slot"] in _WORDS_OF and not piece["often"]:
+            needs.append(frozenset(getattr(words, _WORDS_OF[piece["slot"]])))
+    return every
+
+
+_WORDS_OF: Final = {"type": "types", "form": "forms"}
+"""Slots that take words of the language alone."""
+
+
+def _of_group(every: Sequence[Needs]) -> Needs:
+    """Return what a group needs: of several alternatives the clearest texts of each."""
+    if len(every) == 1 or () in every:
+        return every[0] if len(every) == 1 else ()
+    return (frozenset(text for needs in every for text in max(needs, key=_clearness)),)
+
+
+@functools.lru_cache(256)
+def _of_part(pattern: str) -> Needs:
+    return _of_group(needed(pattern, Words()))
+
+
+def _clearness(texts: frozenset[str]) -> tuple[int, int]:
+    return min(map(len, texts)), -len(texts)
+
+
 class _Compiled:
-    """A row, whose pattern is compiled when its set has found it."""
+    """A row, whose pattern is compiled when a sentence has a text that the row needs."""
 
     def __init__(self, row: Row, rows: Rows) -> None:
         self._row, self._rows = row, rows
-        self.expression = _wider(row.pattern, rows)
-        """What a text has to have; it is quicker to compile and to search than the pattern."""
 
     @functools.cached_property
     def pattern(self) -> tuple[Pattern, Mapping[str, str]]:
         """The pattern with a group for each slot, and the slot of each group. Raises ValueError for what is none."""
         groups: dict[str, str] = {}
-        expanded = _expanded(self._row.pattern, self._rows, groups)
-        return Pattern(_bounded(f"(?P<said>{expanded})", self._row.pattern, self._rows), _OF_A_ROW), groups
+        written = with_parts(self._row.pattern, self._rows.words.parts)
+        expanded = _expanded(written, self._rows, groups)
+        return Pattern(_bounded(f"(?P<said>{expanded})", written, self._rows), _OF_A_ROW), groups
 
     @functools.cached_property
     def _unless(self) -> Pattern | None:
-        unless = self._row.unless
-        if not unless:
+        if not self._row.unless:
             return None
+        unless = with_parts(self._row.unless, self._rows.words.parts)
         return Pattern(_bounded(f"(?:{_expanded(unless, self._rows, {})})", unless, self._rows), _OF_A_ROW)
 
+    def compile(self) -> None:
+        """Raises ValueError where a pattern is none of RE2, or takes too much room."""
+        for one in (self.pattern[0], self._unless):
+            try:
+                compiled_without_groups(one.text if one is not None else "")
+            except re2.error:
+                raise ValueError("it unfolds to more than there is room for: make several rows of it") from None
+
     def said(self, sentence: str, content: bytes, start: int) -> Iterator[Said]:
-        if self._unless is not None and self._unless.spans(content) is not None:
-            return
         pattern, groups = self.pattern
         at = 0
         for _ in range(_MOST_TIMES):
             spans = pattern.spans(content, at)
-            if spans is None:
+            if spans is None or (self._unless is not None and self._unless.spans(content) is not None):
                 return
             first, last = spans.pop("said")
             at = max(last, at + 1)
@@ -153,7 +244,7 @@ class _Compiled:
 
 
 def _expanded(pattern: str, rows: Rows, groups: dict[str, str]) -> str:
-    """Return an expression of RE2; `groups`, where it is not for a set, gets the slot of each named group."""
+    """Return an expression of RE2. `groups` gets the slot of each named group."""
 
     def group(slot: re.Match[str]) -> str:
         name = f"{slot[1]}_{len(groups)}"
@@ -163,30 +254,12 @@ def _expanded(pattern: str, rows: Rows, groups: dict[str, str]) -> str:
     return _SLOT.sub(group, pattern)
 
 
-def _wider(pattern: str, rows: Rows) -> str:
-    """Return an expression that matches wherever a pattern does, and more: most slots take anything in it."""
-    wider = _OPTIONAL_SLOT.sub("", pattern)
-    begun = _FIRST_SLOT.sub("", wider)
-    ended = _LAST_SLOT.sub("", begun)
-    expression = f"(?:{_SLOT.sub(lambda slot: _of_set(slot[1], rows), ended)})"
-    return _bounded(expression, ended, rows, is_open=ended != begun) if begun == wider else expression
-
-
-def _of_set(slot: str, rows: Rows) -> str:
-    return rows.words.pattern(slot) if slot in ("limit", "type", "form") else ".+"
-
-
-_OPTIONAL_SLOT: Final = re.compile(r"^\(\?:\{[a-z]+\}[^()|]*\)\?")
-_FIRST_SLOT: Final = re.compile(r"^\{[a-z]+\}")
-_LAST_SLOT: Final = re.compile(r"\{[a-z]+\}$")
-
-
-def _bounded(expression: str, pattern: str, rows: Rows, *, is_open: bool = False) -> str:
-    """Return an expression that begins and ends where words do, unless its pattern says where or its end is open."""
+def _bounded(expression: str, pattern: str, rows: Rows) -> str:
+    """Return an expression that begins and ends where words do, unless its pattern says where."""
     if not rows.words.has_spaces:
         return expression
     first = "" if _BEGINS.match(pattern) else r"(?:^|\W)"
-    return f"{first}{expression}" + ("" if is_open or _ENDED.search(pattern) else r"(?:\W|$)")
+    return f"{first}{expression}" + ("" if _ENDED.search(pattern) else r"(?:\W|$)")
 
 
 _BEGINS: Final = re.compile(r"\^|\(\?:\^")
@@ -262,7 +335,7 @@ def _asked(folded: str) -> Iterator[Wordings]:
 
 @functools.cache
 def wordings_of(language: str) -> Wordings:
-    """Return the rows of a language; English is needed by nearly every text, and its first use takes 30 ms."""
+    """Return the rows of a language; English is needed by nearly every text, and its first use takes 20 ms."""
     known = languages()[language]
     with budget.uncounted():
         return Wordings(known.rows())

@@ -74,7 +74,7 @@ class Row:
     """`en.missing.is-required`."""
     kind: Kind
     pattern: str
-    """An expression of RE2 with `{slots}`, its parts written out, folded."""
+    """An expression of RE2 with `{slots}` and `<parts>`, folded."""
     unless: str
     """A sentence in which this is found does not say what the row says."""
     states: Mapping[str, Json]
@@ -110,8 +110,10 @@ class Language:
         return not self.common or any(word in folded for word in self.common)
 
     def rows(self) -> Rows:
-        data = yaml.load(_SENTENCES.sub("", self.path.read_text("utf-8")), _LOADER)
-        return made_rows(data["rows"], self.name, self.words)
+        text = self.path.read_text("utf-8")
+        top = _TOP.search(text)
+        rows = text[top.start() :] if top else ""
+        return made_rows(yaml.load(_SENTENCES.sub("", rows), _LOADER)["rows"], self.name, self.words)
 
 
 @functools.cache
@@ -136,7 +138,7 @@ def read_language(path: Path) -> Language:
 def made_language(path: Path, head: Mapping[str, Any]) -> Language:
     parts: dict[str, str] = {}
     for name, alternatives in (head.get("parts") or {}).items():
-        parts[name] = _pattern(alternatives, parts)
+        parts[name] = with_parts(_pattern(alternatives), parts)
     words = Words(
         parts,
         joins=tuple(map(fold, head.get("joins") or ())),
@@ -164,8 +166,8 @@ def made_rows(data: Iterable[Mapping[str, Any]], language: str, words: Words) ->
             Row(
                 id=f"{language}.{one['id']}",
                 kind=Kind(one["id"].partition(".")[0]),
-                pattern=_pattern(one["pattern"], words.parts),
-                unless=_pattern(one.get("unless") or "", words.parts),
+                pattern=_pattern(one["pattern"]),
+                unless=_pattern(one.get("unless") or ""),
                 states=one.get("states") or {},
             )
             for one in data
@@ -173,9 +175,15 @@ def made_rows(data: Iterable[Mapping[str, Any]], language: str, words: Words) ->
     )
 
 
-def _pattern(written: str | list[str], parts: Mapping[str, str]) -> str:
-    """Return a pattern with its alternatives as one, its parts written out and its letters folded as texts are."""
+def _pattern(written: str | list[str]) -> str:
+    """Return a pattern with its alternatives as one, its letters folded as texts are."""
     alternatives = written if isinstance(written, list) else [written]
     text = f"(?:{'|'.join(alternatives)})" if len(alternatives) > 1 else "".join(alternatives)
-    text = _PART.sub(lambda part: f"(?:{parts[part[1]]})", text)
+    if text.isascii() and "`" not in text:
+        return text
     return _LITERAL.sub(lambda part: part[0] if part[0][0] == "\\" else fold(part[0]), text)
+
+
+def with_parts(pattern: str, parts: Mapping[str, str]) -> str:
+    """Return a pattern with the parts that rows share written out."""
+    return _PART.sub(lambda part: f"(?:{parts[part[1]]})", pattern)

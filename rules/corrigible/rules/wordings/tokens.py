@@ -28,7 +28,6 @@ _QUOTED: Final = re.compile(
     r"\"([^\"\n]{1,200})\"|(?<!\w)'([^'\n]{1,200})'(?!\w)|`([^`\n]{1,200})`|\u201c([^\u201d\n]{1,200})\u201d"
     r"|\u2018([^\u2019\n]{1,200})\u2019|\u00ab([^\u00bb\n]{1,200})\u00bb|\u300c([^\u300d\n]{1,200})\u300d"
 )
-_NAME: Final = re.compile(r"[A-Za-z_$@][\w$-]{0,59}")
 _NOTHING: Final = re.compile(
     r"(?<![\w'\"`])(?:\"\"|''|``|\[\])(?![\w'\"`])|\w (?:id|name|key|uuid|slug)\W{0,3}= (?=[a-z])"
     r"|(?<![\w.])(?:undefined|None|null|nil|NaN)(?![\w.]|-)"
@@ -99,11 +98,6 @@ class Tokens:
         """Whether the text has a name with a mark."""
         found = self.mention(name)
         return found is not None and found.is_marked
-
-    def names_quoted(self) -> list[str]:
-        """Return what stands in quotes and has the form of a name, as it is written."""
-        found = (text for one in _QUOTED.finditer(self.text) for text in one.groups() if text)
-        return [one for one in dict.fromkeys(found) if _NAME.fullmatch(one)]
 
     def nothing(self) -> str:
         """Return what the text has for no value, in lower case; empty where it has nothing of the kind."""
