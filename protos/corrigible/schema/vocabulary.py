@@ -156,8 +156,7 @@ def _base(name: str, base_action: str) -> BaseAction:
 
 @cache
 def _base_actions() -> Mapping[str, Action]:
-    text = files(__package__).joinpath("vocabulary.yaml").read_text("utf-8")
-    data: Mapping[str, Json] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    data: Mapping[str, Json] = yaml.safe_load(files(__package__).joinpath("vocabulary.yaml").read_text("utf-8"))
     return MappingProxyType(
         {
             name: Action(name, entry["description"], _base(name, entry["base_action"]), entry["parameters"])

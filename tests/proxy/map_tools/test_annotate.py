@@ -48,8 +48,8 @@ def map_file(tmp_path: Path) -> Path:
 @contextmanager
 def served(*words: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
     """Run the command; give its port."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with start(["corrigible", "map", "annotate", *words], **pipes, text=True) as process:
+    pipe = subprocess.PIPE
+    with start(["corrigible", "map", "annotate", *words], stdout=pipe, stderr=pipe, text=True) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()

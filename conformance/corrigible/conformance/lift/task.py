@@ -347,22 +347,20 @@ class TaskFile(_Model):
         return self
 
 
+_loaded: Final = lru_cache(maxsize=64)(load_yaml)
+"""What a text holds, to be read only: to read the tasks of all domains takes a quarter of a second."""
+
+
 def read_tasks(path: Path) -> TaskFile:
     """Read a task file. Raises TaskError with the place of what is wrong."""
     try:
-        return _task_file(path.read_text(encoding="utf-8"))
+        return TaskFile.model_validate(_loaded(path.read_text(encoding="utf-8")))
     except (yaml.YAMLError, OSError) as error:
         raise TaskError(f"{path}: {error}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise TaskError(f"{path}: {place}: {first['msg']} ({error.error_count()} problems in all)") from None
-
-
-@lru_cache(maxsize=64)
-def _task_file(text: str) -> TaskFile:
-    """Nothing writes to tasks, and to read those of all domains takes a quarter of a second."""
-    return TaskFile.model_validate(load_yaml(text))
 
 
 def fill(value: Json, saved: Mapping[str, Json]) -> Json:
@@ -465,17 +463,11 @@ class Played(_Model):
     wrong: Ending
 
 
-@lru_cache(maxsize=64)
-def _endings_file(text: str) -> Mapping[str, Any]:
-    """Nothing writes to what is returned."""
-    return load_yaml(text) or {}
-
-
 def read_played(domain: str, folder: Path = ENDINGS) -> dict[str, Played]:
     """Read what was played by hand of a domain's tasks. Raises TaskError with the place of what is wrong."""
     path = folder / f"{BY_HAND}.yaml"
     try:
-        document = _endings_file(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        document = _loaded(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except (yaml.YAMLError, OSError) as error:
         raise TaskError(f"{path}: {error}") from None
     return {name: _checked(Played, entry, path, f"{domain}.{name}") for name, entry in document.get(domain, {}).items()}
@@ -485,7 +477,7 @@ def read_endings(file: TaskFile, folder: Path = ENDINGS) -> dict[str, Endings]:
     """Read the endings of a domain's tasks. Raises TaskError with the place of what is wrong or missing."""
     path = folder / f"{file.domain}.yaml"
     try:
-        document = _endings_file(path.read_text(encoding="utf-8"))
+        document = _loaded(path.read_text(encoding="utf-8")) or {}
     except (yaml.YAMLError, OSError) as error:
         raise TaskError(f"{path}: {error}") from None
     tasks = {task.id: task for task in file.tasks}

@@ -5,7 +5,6 @@ What an author may write under `lookup:` and `suggest:` of a rule.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, TypeAdapter, model_validator
@@ -224,7 +223,6 @@ class CaseText(FileModel):
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-@cache
 def editor_schemas() -> dict[str, dict[str, Any]]:
     """Return a schema each for a rule file, a pack.yaml and a cases file."""
     return {
