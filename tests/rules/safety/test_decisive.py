@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.rules.safety.decisive import calls_what_decides, is_decisive, is_decisive_guess, words
+from corrigible.rules.safety.decisive import (
+    calls_what_decides,
+    is_decisive,
+    is_decisive_guess,
+    is_for_the_caller,
+    words,
+)
 from corrigible.schema.exchange import Request
 from tests._support.built_in_packs import pack_of
 from tests._support.one_rule import consider
@@ -119,6 +125,7 @@ BODY = {"currency": "usd", "roles": ["a"], "amount": 5, "user_id": "u", "color":
         ({"op": "replace", "path": "/body/roles", "value": ["b"]}, True),
         ({"op": "replace", "path": "/body/roles", "value": ["a"]}, False),
         ({"op": "replace", "path": "/body/roles", "value": "b"}, False),
+        ({"op": "replace", "path": "/body/currency", "value": ["usd"]}, False),
         ({"op": "replace", "path": "/body/roles/0", "value": "b"}, True),
         ({"op": "replace", "path": "/path", "value": "/v1/currencies"}, False),
         # A name that a secret has, and a word that decides whatever its member is called.
@@ -135,6 +142,38 @@ def test_what_a_patch_guesses(op: dict[str, object], guess: bool) -> None:
     assert is_decisive_guess([op], request) is guess
     assert is_decisive_guess([harmless, op], request) is guess
     assert is_decisive_guess([op], Request("GET", "/v1/things", body=BODY)) is False
+
+
+@rows(
+    ("pointer", "value", "is_asked"),
+    [
+        ("/headers/Accept", "application/json", False),
+        ("/headers/X-Accept-Version", "2", False),
+        ("/headers/X-Accept-Terms", "yes", True),  # no form of an answer, but somebody's consent
+        ("/body/agree_to_terms", True, True),
+        ("/body/terms", "text/plain", False),
+        ("/body/color", "red", False),
+        ("/body/color", "admin", True),
+        ("/body/things", [{"color": "red"}, {"color": "public"}], True),
+        ("/body/force", True, True),
+        ("/body/dry_run", False, True),
+        ("/body/currency", "usd", True),
+        ("/body/recipient", "ann", True),
+    ],
+)
+def test_what_is_missing_and_for_the_caller_to_say(pointer: str, value: object, is_asked: bool) -> None:
+    assert is_for_the_caller(pointer, value, Request("POST", "/v1/things"), is_only=False) is is_asked
+
+
+def test_the_only_value_of_a_choice_is_none_but_still_a_consent() -> None:
+    order = Request("POST", "/v1/orders")
+    assert is_for_the_caller("/body/tier", "gold", order, is_only=False)
+    assert not is_for_the_caller("/body/tier", "gold", order, is_only=True)
+    assert is_for_the_caller("/body/quantity", 1, order, is_only=False)
+    assert not is_for_the_caller("/body/quantity", 1, Request("POST", "/v1/things"), is_only=False)
+    assert is_for_the_caller("/body/agree_to_terms", True, order, is_only=True)
+    assert is_for_the_caller("/query/agree_to_terms", True, Request("GET", "/v1/orders"), is_only=True)
+    assert not is_for_the_caller("/query/currency", "usd", Request("GET", "/v1/orders"), is_only=False)
 
 
 def test_what_else_decides_is_no_guess_for_who_reads() -> None:

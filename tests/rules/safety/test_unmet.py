@@ -63,6 +63,7 @@ def test_what_was_asked_for(sent: Any, existing: Any) -> None:
         ({"a": {"b": 1, "c": 0}}, {}, ("/body/a/b", "/body/a/c")),
         ([1, 2], [1, 2, 3], ("/body/0", "/body/1")),
         ("text", {"a": 1}, ("/body",)),
+        (5, 6, ("/body",)),
     ],
 )
 def test_something_wider_or_less(sent: Any, existing: Any, pointers: tuple[str, ...]) -> None:
