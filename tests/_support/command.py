@@ -26,7 +26,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 _MODULES: Final = {"corrigible": "corrigible.proxy.cli", "conformance": "corrigible.conformance.cli"}
 _ADOPTS: Final = 36
@@ -126,9 +126,12 @@ class _Popen(_Forked):
         super().__init__(words, call=call, **options)
 
 
-def _run(words: Sequence[str], *, check: bool, capture_output: Literal[True], **options: Any) -> Any:
-    """Do what `subprocess.run` does with these."""
-    with _Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as process:
+def _run(
+    words: Sequence[str], *, check: bool = False, capture_output: bool = False, **options: Any
+) -> subprocess.CompletedProcess[Any]:
+    """Do what `subprocess.run` does, without input and time limit."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} if capture_output else {}
+    with _Popen(words, **pipes, **options) as process:
         output, errors = process.communicate()
     done = subprocess.CompletedProcess(words, process.returncode, output, errors)
     if check:
