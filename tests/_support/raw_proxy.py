@@ -134,7 +134,7 @@ def read_request(connection: socket.socket) -> bytes | None:
     lines = head.lower().split(b"\r\n")
     length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
     chunked = b"transfer-encoding: chunked" in lines
-    while len(body) < length or (chunked and not LAST_CHUNK.search(body)):
+    while len(body) < length or (chunked and not LAST_CHUNK.search(body, max(0, len(body) - 4096))):
         body += received(connection)
     return head + b"\r\n\r\n" + body
 
