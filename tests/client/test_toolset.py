@@ -164,7 +164,7 @@ def test_only_the_tools_that_are_wanted() -> None:
     assert list(toolset(Api(), names=["read"]).tools) == ["read"]
     with pytest.raises(ValueError, match=r"no operation x$"):
         toolset(Api(), names=["x"])
-    with pytest.raises(ValueError, match=r"no operation refnud; did you mean refund\?"):
+    with pytest.raises(ValueError, match=r'no operation refnud; did you mean "refund"\?'):
         toolset(Api(), names=["refnud"])
     with pytest.raises(ValueError, match="no OpenAPI 3"):
         Toolset({"swagger": "2.0"}, "http://127.0.0.1:1")

@@ -36,5 +36,5 @@ def test_what_is_misspelt_is_one_line_with_what_was_meant(line: str, capsys: pyt
     output = capsys.readouterr()
     assert (ended.value.code, output.out, output.err.count("\n")) == (2, "", 1)
     assert output.err.startswith(MISTAKES[line])
-    assert f"did you mean {MEANT[line]}?" in output.err if line in MEANT else True
+    assert f'did you mean "{MEANT[line]}"?' in output.err if line in MEANT else True
     assert output.err.endswith(" --help)\n")

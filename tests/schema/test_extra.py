@@ -81,7 +81,6 @@ def test_an_import_says_what_to_install(code: str, line: str) -> None:
         (["proxy", "--upstream", "x"], needs("corrigible proxy", "mitmproxy")),
         (["proxy", "--grpc-upstream=x:1"], needs("corrigible proxy", "grpc")),
         (["pack", "test", "stripe"], needs("corrigible pack", "proxy")),
-        (["completion", "bash"], needs("corrigible completion", "proxy")),
         (["mcp", "--upstream", "x"], needs("corrigible mcp", "mcp")),
         (["pack", "--help"], needs("corrigible pack", "proxy")),
         (["sandbox", "stripe"], needs("corrigible sandbox", "sandboxes")),

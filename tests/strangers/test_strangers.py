@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Set
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -20,6 +21,7 @@ from tests._support.rows import check_rows
 
 from . import learn
 from .case import FOLDS, Case, Stranger, fold, load, names
+from .judge import Episode
 from .page import PAGE, README, read, title, with_reliability, written, written_readme
 from .replay import replay, rows_left_out
 
@@ -41,9 +43,19 @@ def test_a_description_that_says_nothing_changes_no_answer() -> None:
 
     def check(one: tuple[str, Case]) -> None:
         name, case = one
-        assert replay(name, servers[name], case, "empty") == replay(name, servers[name], case, "nothing")
+        empty, nothing = (_without_key(replay(name, servers[name], case, known)) for known in ("empty", "nothing"))
+        assert empty == nothing
 
     check_rows(((f"{name}: {case.name}", (name, case)) for name, case in cases), check)
+
+
+def _without_key(episode: Episode) -> Episode:
+    """Return an episode without fingerprints of loops: each detector has a random key of its own."""
+    told = (
+        one if one.loop is None else one.model_copy(update={"loop": one.loop.model_copy(update={"fingerprint": ""})})
+        for one in episode.feedback
+    )
+    return replace(episode, feedback=tuple(told))
 
 
 def test_weights_are_finite_and_of_what_was_read() -> None:

@@ -37,21 +37,16 @@ _REQUESTER: Final = "_Github__requester"
 
 
 def _requester(policy: Policy) -> type[Requester]:
-    class Http(HTTPRequestsConnectionClass):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            _mount(self, "http://", policy)
+    def mounted(kind: Any, prefix: str) -> Any:
+        class Connection(kind):  # type: ignore[misc]  # a class that is known at run time
+            def __init__(self, *arguments: Any, **options: Any) -> None:
+                super().__init__(*arguments, **options)
+                _mount(self, prefix, policy)
 
-        def getresponse(self) -> RequestsResponse:
-            return _carrying(super().getresponse())
+            def getresponse(self) -> RequestsResponse:
+                return _carrying(super().getresponse())
 
-    class Https(HTTPSRequestsConnectionClass):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            _mount(self, "https://", policy)
-
-        def getresponse(self) -> RequestsResponse:
-            return _carrying(super().getresponse())
+        return Connection
 
     class CorrigibleRequester(Requester):
         @classmethod
@@ -63,7 +58,9 @@ def _requester(policy: Policy) -> type[Requester]:
             kind: Any = type(error)
             return _explaining(kind)(error.status, error.data, error.headers, error.message, explanation)  # type: ignore[no-any-return]
 
-    CorrigibleRequester.injectConnectionClasses(Http, Https)  # of this class alone
+    CorrigibleRequester.injectConnectionClasses(  # of this class alone
+        mounted(HTTPRequestsConnectionClass, "http://"), mounted(HTTPSRequestsConnectionClass, "https://")
+    )
     setattr(CorrigibleRequester, _PERSIST, True)
     return CorrigibleRequester
 
@@ -89,7 +86,7 @@ _PERSIST: Final = "_Requester__persist"
 """Whether connections stay open: to inject classes turns it off."""
 
 
-def _mount(connection: HTTPRequestsConnectionClass | HTTPSRequestsConnectionClass, prefix: str, policy: Policy) -> None:
+def _mount(connection: Any, prefix: str, policy: Policy) -> None:
     adapter = CorrigibleAdapter(
         policy,
         max_retries=connection.retry,

@@ -426,10 +426,7 @@ class SentRequest:
                 raise NotSendable(f"the correction sets the header {name}, which is the caller's own")
 
     def _is_undocumented(self, name: str) -> bool:
-        return name in UNDOCUMENTED or self._is_credential(name)
-
-    def _is_credential(self, name: str) -> bool:
-        return credential_name.is_given(name, self.credentials) or is_credential_name(name)
+        return name in UNDOCUMENTED or (credential_name.is_given(name, self.credentials) or is_credential_name(name))
 
 
 def _signs(authorization: str) -> bool:

@@ -16,9 +16,9 @@ from urllib.parse import urlencode, urlsplit
 
 import httpx
 
-from corrigible.schema.command_line import did_you_mean
 from corrigible.schema.content_encoding import Start
 from corrigible.schema.document import SENDERS_OWN, form_pairs, query_pairs
+from corrigible.schema.error import did_you_mean
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, Suggestion
 from corrigible.schema.printable import without_unseen

@@ -6,11 +6,12 @@ Knows: argparse. Does not know: any command.
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NoReturn
+
+from .error import did_you_mean
 
 _CHOICE: Final = re.compile(
     r"(?:argument [^:]*: )?invalid choice: (?P<word>.+?) \(choose from (?P<choices>.*)\)", re.DOTALL
@@ -65,7 +66,6 @@ def _reworded(message: str, parser: CommandParser) -> str:
     return message
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean x?` for the nearest known word, or nothing where none is near."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]}?" if near else ""
+def several(parser: argparse._ActionsContainer, *names: str, **options: Any) -> None:
+    """Add an option that may be given several times."""
+    parser.add_argument(*names, action="append", default=[], **options)

@@ -54,7 +54,8 @@ def _fill(message: Message, members: dict[str, Json]) -> None:
 
 def _set(message: Message, field: Field, value: Any) -> None:
     if field.message_type is None:
-        plain = _number(field.enum_type, value) if field.enum_type is not None else value
+        kind = field.enum_type
+        plain = kind.values_by_name[_prefix(kind) + value.upper()].number if kind is not None else value
         if field.is_repeated:
             getattr(message, field.name).extend(plain)
         else:
@@ -107,10 +108,6 @@ def _literal(text: str) -> Json:
 
 def _prefix(kind: EnumDescriptor) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.name).upper() + "_"
-
-
-def _number(kind: EnumDescriptor, word: str) -> int:
-    return kind.values_by_name[_prefix(kind) + word.upper()].number
 
 
 def _word(kind: EnumDescriptor, number: int) -> str | None:

@@ -223,7 +223,9 @@ def _apply_unit(
             if unit.relation is Relation.ONE_OF:
                 continue
             break
-        unconfirmed |= suggestion.needs_confirmation and not _agreed(confirm, suggestion)
+        unconfirmed |= suggestion.needs_confirmation and not (
+            confirm if isinstance(confirm, bool) else confirm(suggestion)
+        )
         done.append((index, after, steps))
         current = after
         if unit.relation is Relation.ONE_OF:
@@ -233,10 +235,6 @@ def _apply_unit(
     if unconfirmed:
         raise _Unconfirmed
     return done, reasons
-
-
-def _agreed(confirm: Confirm, suggestion: Suggestion) -> bool:
-    return confirm if isinstance(confirm, bool) else confirm(suggestion)
 
 
 def _ask(feedback: Feedback, reason: str, *, confirm: bool = False) -> NeedsInput:

@@ -30,7 +30,6 @@ COMMANDS: Final = {
     "map": "find operations that do the same, and map their fields",
     "status": "show the numbers of a running proxy, and its health",
     "mcp": "offer an API's operations as tools of the Model Context Protocol",
-    "completion": "print a script that completes commands and options in a shell",
 }
 """What each does. Each is also the name of its module, but for those of `_MODULES`."""
 _MODULES: Final = {
@@ -103,12 +102,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] and words[0] in _RELOADING and hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # who sends it wants the newest files: they are about to be read
-    # To import the others takes longer than most commands; completion is about all of them.
-    names = COMMANDS if [*words[:1]] == ["completion"] else [name for name in words[:1] if name in COMMANDS]
+    names = [name for name in words[:1] if name in COMMANDS]  # to import the others takes longer than most commands
     with shown_on("stdout", "stderr", colours=True):
         try:
             top = parser(*names) if names else _listing()
-            return _run(top.parse_args(words, argparse.Namespace(top=top)))
+            return _run(top.parse_args(words))
         except MissingExtra as missing:
             is_grpc = any(word.partition("=")[0] == "--grpc-upstream" for word in words)
             extra = "grpc" if is_grpc else _EXTRAS.get(words[0], missing.extra)

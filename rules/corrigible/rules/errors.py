@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from corrigible.schema.error import did_you_mean as did_you_mean
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -63,11 +65,3 @@ def gather(errors: Iterable[AuthoringError]) -> AuthoringError | None:
         return None
     first, *rest = found
     return AuthoringError(first.place, first.problem, tuple(rest), kind=first.kind)
-
-
-def suggest_spelling(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean "x"?` for the nearest known word, or nothing where none is near."""
-    from difflib import get_close_matches  # only where something is wrong
-
-    near = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f'; did you mean "{near[0]}"?' if near else ""

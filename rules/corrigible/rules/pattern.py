@@ -71,7 +71,9 @@ class Pattern:
             message = problem.args[0] if problem.args else problem
             raise ValueError(message.decode() if isinstance(message, bytes) else str(message)) from None
         self.text = text
-        self.names = {number: _decoded(name) for name, number in pattern.groupindex.items()}
+        self.names = {
+            number: (name.decode() if isinstance(name, bytes) else name) for name, number in pattern.groupindex.items()
+        }
         # What re2 wraps: the wrapper's own `search` takes three times as long.
         self._match = pattern._regexp.Match
 
@@ -91,10 +93,6 @@ class Pattern:
 
 _UNANCHORED = re2._re2.RE2.Anchor.UNANCHORED
 _NO_SPAN = (-1, -1)
-
-
-def _decoded(name: str | bytes) -> str:
-    return name.decode() if isinstance(name, bytes) else name
 
 
 class PatternSet:

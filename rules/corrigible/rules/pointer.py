@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from corrigible.schema.document import BODILESS, parameter_segments
+from corrigible.schema.document import MISSING as MISSING
+from corrigible.schema.document import to_pointer as to_pointer
 from corrigible.schema.exchange import Json, Request
-
-MISSING = object()
-"""Stands where nothing is: `None` is a value."""
 
 
 def escape(segment: str) -> str:
@@ -23,11 +22,6 @@ def segments(pointer: str) -> list[str]:
     if "~" not in pointer:
         return pointer[1:].split("/")
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")]
-
-
-def to_pointer(parts: Iterable[str | int]) -> str:
-    """Join unescaped segments into a pointer: the inverse of `segments`."""
-    return "".join("/" + escape(str(part)) for part in parts)
 
 
 def resolve(document: Json, pointer: str) -> Json:

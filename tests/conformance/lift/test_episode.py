@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from corrigible.conformance.lift.agents.protocol import Briefing, Move, Response, Send, Stop
-from corrigible.conformance.lift.agents.scripted.follower import PatchExecutor
+from corrigible.conformance.lift.agents.scripted.follower import PATCH_EXECUTOR
 from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.environment import Environment, RunningEnvironment, Unreachable
 from corrigible.conformance.lift.episode import Job, play
@@ -94,7 +94,7 @@ def played(agent: Any, till: Till | None = None, file: Mapping[str, Any] = FILE,
 
 
 def test_feedback_that_is_followed_leads_to_success() -> None:
-    found = played(PatchExecutor())
+    found = played(PATCH_EXECUTOR)
     assert (found.outcome, found.attempts, found.why, found.harm) == ("success", 2, "", ())
     first, second = found.turns
     assert (first.offered, first.accepted, first.followed) == (1, False, False)
@@ -104,7 +104,7 @@ def test_feedback_that_is_followed_leads_to_success() -> None:
 
 def test_the_proxy_is_asked_for_the_arm_and_told_the_episode_and_set_ups_are_not() -> None:
     till = Till()
-    played(PatchExecutor(), till, arm=Arm.NOISE)
+    played(PATCH_EXECUTOR, till, arm=Arm.NOISE)
     prefers = [headers.get("prefer") for request, headers in till.calls if request.path == "/pay"]
     assert set(prefers) == {"recovery-feedback=reflective; caller=0123456789abcdef"}
     assert all("prefer" not in headers for request, headers in till.calls if request.path != "/pay")
@@ -159,7 +159,7 @@ def test_the_agents_word_is_not_taken_for_the_end_state() -> None:
 def test_look_ups_are_no_attempts_and_do_not_end_an_episode() -> None:
     def careful(briefing: Briefing) -> Generator[Move, Response, None]:
         yield Send(Request("GET", "/tills/till_1"), ends_episode=False)
-        yield from PatchExecutor().play(briefing, 0)
+        yield from PATCH_EXECUTOR.play(briefing, 0)
 
     found = played(Script(careful))
     assert (found.outcome, found.attempts) == ("success", 2)
@@ -239,7 +239,7 @@ def changed(**more: Any) -> dict[str, Any]:
     ],
 )
 def test_a_broken_task_is_an_error(more: dict[str, Any], why: str) -> None:
-    found = played(PatchExecutor(), file=changed(**more))
+    found = played(PATCH_EXECUTOR, file=changed(**more))
     assert found.outcome == "error" and found.why.startswith(why)
 
 
@@ -247,5 +247,5 @@ def test_answers_that_a_loop_breaker_changed_are_counted() -> None:
     loop = {"fingerprint": "f", "attempt": 4, "action": "escalate"}
     end = {"type": "recovery_guidance", "message": "stop", "recovery": "terminal", "loop": loop}
     till = Till({**end, "suggestions": [{"action": "ESCALATE", "parameters": {}}]})
-    found = played(PatchExecutor(), till)
+    found = played(PATCH_EXECUTOR, till)
     assert found.loops == 1 and found.outcome == "failure" and found.ending.startswith("stopped by loop breaker")

@@ -308,19 +308,20 @@ def test_flips_pools_and_tokens_are_those_of_the_second_strategy() -> None:
         one("e", "free", "failure", 5, 1),
     ]  # fmt: skip
     (found,) = compare_strategies(group(*made, kind="model", **{"m+free": "m", "m+structured": "m"}), seed=0)
-    assert (found.model, found.baseline, found.strategy, found.table) == ("m", "free", "structured", (2, 1, 1, 0))
-    assert {flip.name: (flip.n, flip.tokens) for flip in found.flips} == {
-        "success to success": (2, 200.0),
-        "success to failure": (1, 400.0),
-        "failure to success": (1, 200.0),
-        "failure to failure": (0, None),
+    result = found.result
+    assert (found.model, found.baseline, found.strategy, result.table) == ("m", "free", "structured", (2, 1, 1, 0))
+    assert {name: (mean.n, mean.value) for name, mean in result.tokens.items()} == {
+        "TT": (2, 200.0),
+        "TF": (1, 400.0),
+        "FT": (1, 200.0),
+        "FF": (0, None),
     }
     unknown = [one if one.strategy == "free" else one.model_copy(update={"spent": None}) for one in made]
     (untold,) = compare_strategies(group(*unknown, kind="model", **{"m+free": "m", "m+structured": "m"}), seed=0)
-    assert {flip.tokens for flip in untold.flips} == {None}
-    assert (found.late, found.late_solved.value) == (2, 0.5)
-    assert [each.value for each in found.late_attempts] == [3.0, 2.0]
-    assert (found.never, found.never_solved.value, found.mcnemar) == (1, 1.0, 1.0)
+    assert {mean.value for mean in untold.result.tokens.values()} == {None}
+    assert (result.pool_a, result.pool_a_solved.value) == (2, 0.5)
+    assert [each.value for each in result.pool_a_attempts] == [3.0, 2.0]
+    assert (result.pool_b, result.pool_b_solved.value, result.test.exact) == (1, 1.0, 1.0)
 
 
 def test_a_strategy_is_compared_with_the_baseline_of_its_own_model() -> None:
@@ -333,12 +334,12 @@ def test_a_strategy_is_compared_with_the_baseline_of_its_own_model() -> None:
     made += [one("m", "free", seed=1), one("m", "structured", seed=1), one("n", "none"), one("n", "structured")]
     models = {one.agent: one.agent.partition("+")[0] for one in made}
     found = compare_strategies(group(*made, kind="model", **models), seed=0)
-    assert [(one.model, one.baseline, one.strategy, one.table) for one in found] == [
+    assert [(one.model, one.baseline, one.strategy, one.result.table) for one in found] == [
         ("m", "free", "structured", (0, 0, 0, 2)),
         ("n", "none", "structured", (0, 0, 0, 1)),
     ]
     # Of two episodes the bill of one is not known: then no mean is.
-    assert [[flip.tokens for flip in one.flips if flip.n] for one in found] == [[None], [10.0]]
+    assert [[mean.value for mean in one.result.tokens.values() if mean.n] for one in found] == [[None], [10.0]]
 
 
 # losses

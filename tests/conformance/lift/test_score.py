@@ -195,7 +195,7 @@ class TestImpossible:
     def test_to_stop_after_something_else_was_changed_is_wrong(self) -> None:
         restraint = task(needs="restraint", proof="p")
         found = verdict(restraint, [REFUSED], {"refunded": 0}, kept=(1, 2), ending="impossible")
-        assert not found.success and found.why == "changed: GET /charge:  is 2, and 1 before"
+        assert not found.success and found.why == "changed: GET /charge: 1, and 2, before and after"
 
     def test_harm_is_told_whatever_the_verdict(self) -> None:
         leak = played({"amount": 7}, 401, {"message": "k" * 9})
@@ -249,18 +249,18 @@ class TestHarm:
 
     def test_what_had_to_be_kept(self) -> None:
         found = verdict(task(), [ACCEPTED], {"refunded": 5}, kept=({"a": [{"b": 1}]}, {"a": [{"b": 2}]}))
-        assert found.harm == ("changed: GET /charge: /a/0/b is 2, and 1 before",)
+        assert found.harm == ("changed: GET /charge: /a/0/b: 1, and 2, before and after",)
 
     @pytest.mark.parametrize(
         ("before", "after", "line"),
         [
-            ({"a": [1]}, {"a": [1, 2]}, "/a has 2 elements, and 1 before"),
-            ({"a": [1, 2]}, {"a": [1, 3]}, "/a/1 is 3, and 2 before"),
-            ({"a": 1}, {}, '/a is "<absent>", and 1 before'),
-            ({}, {"b": 1}, '/b is 1, and "<absent>" before'),
-            ({"a": [1]}, {"a": {"0": 1}}, '/a is {"0": 1}, and [1] before'),
-            ({"a": {"b": 1}}, {"a": None}, '/a is null, and {"b": 1} before'),
-            ({"a": 1, "b": 1}, {"a": 2, "b": 2}, "/a is 2, and 1 before"),
+            ({"a": [1]}, {"a": [1, 2]}, "/a: [1], and [1, 2], before and after"),
+            ({"a": [1, 2]}, {"a": [1, 3]}, "/a/1: 2, and 3, before and after"),
+            ({"a": 1}, {}, "/a: 1, and nothing, before and after"),
+            ({}, {"b": 1}, "/b: nothing, and 1, before and after"),
+            ({"a": [1]}, {"a": {"0": 1}}, '/a: [1], and {"0": 1}, before and after'),
+            ({"a": {"b": 1}}, {"a": None}, '/a: {"b": 1}, and null, before and after'),
+            ({"a": 1, "b": 1}, {"a": 2, "b": 2}, "/a: 1, and 2, before and after"),
             ([[1], [2]], [[1], [2]], None),
         ],
     )

@@ -15,7 +15,7 @@ import pytest
 from corrigible.conformance.lift.agents import registry
 from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Response, Send, Stop
 from corrigible.conformance.lift.agents.registry import AGENTS, SCRIPTED, named
-from corrigible.conformance.lift.agents.scripted.follower import NoisyLiteral
+from corrigible.conformance.lift.agents.scripted.follower import noisy_literal
 from corrigible.conformance.lift.agents.scripted.reading import is_escalated
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.model.vector import consumer, request_of
@@ -89,7 +89,7 @@ def strange_answers(seed: int) -> Iterator[Response]:
         yield Response(rng.choice((400, 404, 422, 429, 500)), body)
 
 
-@rows("agent", [*AGENTS, NoisyLiteral(0.5)], ids=lambda agent: agent.name)
+@rows("agent", [*AGENTS, noisy_literal(0.5)], ids=lambda agent: agent.name)
 def test_no_agent_sends_what_its_kind_does_not_allow(agent: Agent) -> None:
     firsts = [REFUND, QUICHE, ISSUES, ORDER, Request("/shop.Shop/Order", "", body={"size": "hug"})]
     firsts = [replace(one, headers={**one.headers, "Authorization": "Bearer secret"}) for one in firsts]
@@ -121,7 +121,7 @@ def test_no_agent_sends_what_its_kind_does_not_allow(agent: Agent) -> None:
         assert json.dumps(first.document()) == before
 
 
-@rows("agent", [*AGENTS, NoisyLiteral(0.5)], ids=lambda agent: agent.name)
+@rows("agent", [*AGENTS, noisy_literal(0.5)], ids=lambda agent: agent.name)
 def test_an_agent_ends_after_success_and_plays_the_same_twice(agent: Agent) -> None:
     for seed in range(5):
         briefing = Briefing("", "Do it.", QUICHE, {}, SHOP)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.conformance.lift.agents.protocol import Briefing, Send
-from corrigible.conformance.lift.agents.scripted.follower import NoisyLiteral, seeded_random
+from corrigible.conformance.lift.agents.scripted.follower import noisy_literal, seeded_random
 
 from .talk import QUICHE, REPLACE, cooked, moves, seen
 
@@ -21,7 +21,7 @@ def test_chance_follows_the_task_and_not_the_ids_in_its_prompt() -> None:
 def test_noise_errs_as_often_as_it_says() -> None:
     erred = 0
     for seed in range(400):
-        move = moves(NoisyLiteral(0.3), Briefing("", "a", QUICHE), [seen(REPLACE)], seed)[1]
+        move = moves(noisy_literal(0.3), Briefing("", "a", QUICHE), [seen(REPLACE)], seed)[1]
         assert isinstance(move, Send)
         erred += move.request != cooked(1, name="cream")
     assert 90 < erred < 150
@@ -30,5 +30,5 @@ def test_noise_errs_as_often_as_it_says() -> None:
 @pytest.mark.parametrize(("p", "right"), [(0.0, True), (1.0, False)])
 def test_noise_at_its_ends(p: float, right: bool) -> None:
     for seed in range(20):
-        move = moves(NoisyLiteral(p), Briefing("", "a", QUICHE), [seen(REPLACE)], seed)[1]
+        move = moves(noisy_literal(p), Briefing("", "a", QUICHE), [seen(REPLACE)], seed)[1]
         assert isinstance(move, Send) and (move.request == cooked(1, name="cream")) is right

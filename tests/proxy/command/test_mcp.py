@@ -69,7 +69,7 @@ def test_a_parameter_of_the_query_does_too(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_tool_that_is_misspelt_is_told_apart(run: Run) -> None:
-    with pytest.raises(UsageError, match=r"^the description has no operation lisst; did you mean list\?$"):
+    with pytest.raises(UsageError, match=r'^the description has no operation lisst; did you mean "list"\?$'):
         run("--tool", "lisst")
 
 

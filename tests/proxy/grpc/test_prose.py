@@ -15,7 +15,7 @@ from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_s
 from corrigible.schema.feedback import Feedback, parse
 from tests._support.rows import rows
 
-INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION = 3, 5, 9
+INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION, ABORTED = 3, 5, 9, 10
 STRING, MESSAGE = 9, 11
 MESSAGES: dict[str, list[tuple[str, str]]] = {
     "Motor": [("name", ""), ("power", "")],
@@ -281,3 +281,22 @@ def test_a_fault_is_no_state(code: int, message: str) -> None:
 def test_what_exists_is_told_from_what_does_not(message: str, intent: bool) -> None:
     told = feedback("DropCrate", {"crateId": "c-9"}, UNKNOWN, message)
     assert told is None or [s.changes_intent for s in told.suggestions] == [intent]
+
+
+@rows(
+    ("code", "message", "places"),
+    [
+        (FAILED_PRECONDITION, "crate 'c-1' does not exist", ["/body/crateId"]),
+        (FAILED_PRECONDITION, "crateId must be at least 5 characters long", ["/body/crateId"]),
+        (FAILED_PRECONDITION, "reason 'old' is not supported", ["/body/reason"]),
+        (ABORTED, "the type of reason should be integer", ["/body/reason"]),
+        # what exists, and what has to be done first, is a state
+        (FAILED_PRECONDITION, "crate 'c-1' already exists", []),
+        (FAILED_PRECONDITION, "crate 'c-1' must be closed before dropping", []),
+        (ABORTED, "crate 'c-1' was changed meanwhile", []),
+    ],
+)
+def test_a_value_is_asked_for_where_the_code_stands_for_a_state(code: int, message: str, places: list[str]) -> None:
+    told = feedback("DropCrate", {"crateId": "c-1", "reason": "old"}, code, message)
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == places

@@ -13,7 +13,7 @@ from typing import Final
 
 from corrigible.rules.pointer import to_pointer
 from corrigible.rules.safety.nearness import letters
-from corrigible.rules.violation import Violation
+from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.rules.wordings import Kind, Reading, Said, read
 
 from .keywords import keyword_of, stated_keywords
@@ -98,8 +98,29 @@ _CODES: Final[Mapping[Kind, str]] = {
 
 def code_said(message: str) -> str:
     """Return the code that a complaint about a request stands for; empty where a text may be about something else."""
-    kinds = {one.kind for one in read(message).said}
+    return _code_of({one.kind for one in read(message).said})
+
+
+def _code_of(kinds: Collection[Kind]) -> str:
     return next((code for kind, code in _CODES.items() if kind in kinds), "")
+
+
+CODES_OF_STATES: Final = frozenset({"FAILED_PRECONDITION", "ABORTED"})
+"""Codes of google.rpc that say of no value that it is wrong. Some servers send them for values all the same."""
+
+
+def code_of_value(message: str, place: LikelyPlace) -> str:
+    """Return the code that a complaint about a value stands for, of a refusal whose code stands for a state.
+
+    It is empty where the text may be about a state. What is not offered is a value where the text repeats that.
+    """
+    reading = read(message)
+    rows = [one for one in reading.said if not one.row.endswith((*_WEAK, *_OF_STATES_TOO))]
+    kinds = {one.kind for one in rows}
+    if Kind.FEATURE in kinds <= {Kind.FEATURE, Kind.VALUE} and "value" in place.why:
+        return "INVALID_ARGUMENT"
+    is_state = not kinds.isdisjoint((*OF_STATE, Kind.EXISTS))
+    return "" if is_state and not (place.is_told and Kind.ABSENT in kinds) else _code_of(kinds)
 
 
 def is_fault(message: str) -> bool:
@@ -161,7 +182,8 @@ _WEAK: Final = (
     ".nothing-there",
 )
 """Rows that are said of values and of faults as well: where nothing else is said, nothing is claimed."""
-
+_OF_STATES_TOO: Final = (".must-be-unknown",)
+"""Rows that are said of values and of states: `must be empty`, `must be running`."""
 _OF_NOBODY: Final = ".not-allowed-alone"
 """The row that says of nothing in particular that it is not allowed: a value that was sent may be meant."""
 _IS_SO_ALREADY: Final = ".already"

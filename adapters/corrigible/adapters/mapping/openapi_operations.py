@@ -160,7 +160,7 @@ class SchemaFields:
             self._merged(one, file, depth + 1)
             for word in ("oneOf", "anyOf")
             for one in _list(schema.get(word))[:_MOST_CHOICES]
-            if not _is_null(one)
+            if not (isinstance(one, Mapping) and (one.get("type") == "null" or one.get("enum") in ([None], [""])))
         ]
         if alternatives and not properties:
             plain = [one for one in alternatives if not one.properties and one.type not in ("", "object", "array")]
@@ -214,10 +214,6 @@ def _type(schema: Mapping[str, Json]) -> str:
     kind = schema.get("type")
     names = [kind] if isinstance(kind, str) else [one for one in _list(kind) if isinstance(one, str)]
     return next((one for one in names if one != "null"), "")
-
-
-def _is_null(schema: Json) -> bool:
-    return isinstance(schema, Mapping) and (schema.get("type") == "null" or schema.get("enum") in ([None], [""]))
 
 
 def _value(value: Json) -> str:

@@ -323,7 +323,7 @@ class _Building:
                 if path[: match.depth] in self._whole:
                     return True
                 here, rest = self._sent(path[: match.depth]), ()
-            converted = _converted(one, here, is_text=self._is_text(path[0]))
+            converted = _converted(one, here, is_text=path[0] in ("path", "query", "header") or self._request.form)
             target = None if converted is MISSING else self._target(one, match, path, kinds)
             if (
                 target is None
@@ -336,9 +336,6 @@ class _Building:
             self._kept += 1
             return True
         return False
-
-    def _is_text(self, part: str) -> bool:
-        return part in ("path", "query", "header") or self._request.form
 
     def _sent(self, path: tuple[str, ...]) -> Json:
         here: Json = self._request.query if path[0] == "query" else self._request.body

@@ -200,7 +200,9 @@ class Description:
         self._last = (cached, *[entry for entry in self._last if entry is not cached][:1])
         if not at:
             return violations
-        about = tuple(violation for violation in violations if _is_about(violation, at))
+        about = tuple(
+            violation for violation in violations if (violation.pointer == at or violation.pointer.startswith(f"{at}/"))
+        )
         if not about and (misspelt := checks.misspelt(request, at)) is not None:
             return (misspelt,)
         return about
@@ -313,10 +315,6 @@ class Description:
     def _read_facts(self, operation: str) -> Json:
         checks = self._checks(operation)
         return {} if checks is None else facts(checks)
-
-
-def _is_about(violation: SchemaViolation, pointer: str) -> bool:
-    return violation.pointer == pointer or violation.pointer.startswith(f"{pointer}/")
 
 
 def read(data: bytes) -> Description:

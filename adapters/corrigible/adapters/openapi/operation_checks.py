@@ -441,12 +441,10 @@ class OperationChecker:
         if request.form:
             body = _form(body, checker, documented.get("encoding", {}))
         for violation in checker.schema_violations(body, lambda path: _in_body(request, path)):
-            if violation.keyword in _OF_NAMES or not _is_file(violation.pointer, request):
+            if violation.keyword in _OF_NAMES or not (
+                bool(request.files) and not request.files.isdisjoint(segments(violation.pointer)[1:2])
+            ):
                 yield violation  # the content of a file is not at hand
-
-
-def _is_file(pointer: str, request: Request) -> bool:
-    return bool(request.files) and not request.files.isdisjoint(segments(pointer)[1:2])
 
 
 def is_credential(header: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.rules.errors import AuthoringError, Place, suggest_spelling
+from corrigible.rules.errors import AuthoringError, Place, did_you_mean
 from corrigible.rules.language.yaml_source import Source, read_source
 from corrigible.rules.pointer import MISSING, escape, resolve, to_pointer
 from corrigible.schema.exchange import Json
@@ -117,7 +117,7 @@ def _problem(files: SourceFiles, file: Path, pointer: str, reference: str) -> st
     around, _, name = pointer.rpartition("/")
     beside = resolve(document, around) if around else document
     names = [escape(str(one)) for one in beside] if isinstance(beside, Mapping) else []
-    return f"$ref {reference} leads nowhere{suggest_spelling(name, names)}"
+    return f"$ref {reference} leads nowhere{did_you_mean(name, names)}"
 
 
 _LARGEST: Final = 256 * 1024

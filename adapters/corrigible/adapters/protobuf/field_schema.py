@@ -383,8 +383,11 @@ def measured(value: str, rules: Rules) -> Schema:
     return out
 
 
-def octets(value: str, rules: Rules) -> str:
-    """Return the keyword that some bytes in base64 break, empty where they fit as far as is known."""
+def _broken_bytes(kind: int, value: str, by_type: Rules) -> str | None:
+    """Return the keyword that bytes in base64 break, which no schema says; None where they fit as far as is known."""
+    if kind != FieldDescriptor.TYPE_BYTES:
+        return None
+    rules = by_type.get("bytes", {})
     try:
         data = base64.b64decode(value.replace("-", "+").replace("_", "/") + "=" * (-len(value) % 4), validate=True)
     except (binascii.Error, ValueError):
@@ -397,7 +400,7 @@ def octets(value: str, rules: Rules) -> str:
     if not (data.startswith(fixed[0]) and data.endswith(fixed[1]) and fixed[2] in data):
         return "not"
     sizes = [length for name, length in _ADDRESSES.items() if rules.get(name) is True]
-    return "not" if sizes and all(size not in length for length in sizes) else ""
+    return "not" if sizes and all(size not in length for length in sizes) else None
 
 
 _SIZES: Final = (("minLen", 0), ("maxLen", 2**63))
@@ -534,7 +537,7 @@ class MessageChecker:
             default: Json = {} if is_map(field) else [] if field.is_repeated else _default(field)
             broken = first_violation(default, schema) or (_broken_pairs(default, schema) if is_map(field) else None)
             if broken is None and isinstance(default, str) and not field.is_repeated:
-                broken = _odd(kind_of(field), default, rules)
+                broken = _broken_bytes(kind_of(field), default, rules)
             if broken is not None:
                 # An absent boolean means false: it is not replaced by true.
                 return {"type": "boolean"} if schema.get("type") == "boolean" else self._missing_schema(field, rules)
@@ -599,7 +602,7 @@ class MessageChecker:
         if keyword is None and isinstance(subject_value, str):
             limits = measured(subject_value, rules.get("string", {})) if kind == FieldDescriptor.TYPE_STRING else {}
             schema = {**schema, **limits}
-            keyword = first_violation(subject_value, limits) or _odd(kind, subject_value, rules)
+            keyword = first_violation(subject_value, limits) or _broken_bytes(kind, subject_value, rules)
         if keyword is not None:
             yield SchemaViolation(place, keyword, schema, value)
 
@@ -648,7 +651,7 @@ def _as_constrained(field: Any, kind: int, value: Json, rules: Rules) -> Json:
         enum_rules = rules.get("enum", {})
         closed = any(name in enum_rules for name in ("const", "in")) or enum_rules.get("definedOnly") is True
         return str(number) if closed or number in enum_rules.get("notIn", ()) else MISSING
-    if isinstance(value, str) and kind in _NUMBERS_OF_64_BITS:
+    if isinstance(value, str) and kind in _ALL_NUMBERS:
         if re.fullmatch(r"-?\d{1,20}", value):
             return int(value)
         if kind in _FLOATS and re.fullmatch(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?", value):
@@ -657,22 +660,7 @@ def _as_constrained(field: Any, kind: int, value: Json, rules: Rules) -> Json:
 
 
 _FLOATS: Final = (FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_DOUBLE)
-_NUMBERS_OF_64_BITS: Final = frozenset(
-    {
-        *_FLOATS,
-        *(FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_INT64, FieldDescriptor.TYPE_UINT32),
-        *(FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_SINT32, FieldDescriptor.TYPE_SINT64),
-        *(FieldDescriptor.TYPE_FIXED32, FieldDescriptor.TYPE_FIXED64),
-        *(FieldDescriptor.TYPE_SFIXED32, FieldDescriptor.TYPE_SFIXED64),
-    }
-)
-
-
-def _odd(kind: int, value: str, rules: Rules) -> str | None:
-    """Return the keyword that a text breaks by a rule that is no schema's: about bytes."""
-    if kind != FieldDescriptor.TYPE_BYTES:
-        return None
-    return octets(value, rules.get("bytes", {})) or None
+_ALL_NUMBERS: Final = frozenset((*_FLOATS, *_SIGNED, *_UNSIGNED))
 
 
 _SECONDS: Final = re.compile(r"-?\d{1,12}(?:\.\d{1,9})?s")

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.adapters.formats.pointers import steps
+from corrigible.adapters.formats.statement import CODES_OF_STATES, code_said
 from corrigible.rules.pointer import segments, value_at
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.nearness import letters
@@ -234,7 +235,8 @@ def _part(place: Place, refusal: Refusal) -> str:
 def _status(refusal: Refusal) -> str:
     status, error = refusal.exchange.status, refusal.error
     if refusal.exchange.request.protocol is Protocol.GRPC:
-        return error.type or "no code"
+        said = code_said(error.message) if error.type in CODES_OF_STATES else ""
+        return said or error.type or "no code"
     return str(status) if status in _STATUSES else "5xx" if status >= 500 else "other"
 
 

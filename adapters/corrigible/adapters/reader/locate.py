@@ -14,7 +14,16 @@ from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.pointers import part_of
 from corrigible.adapters.formats.sent_places import PARTS
-from corrigible.adapters.formats.statement import code_said, is_down, is_fault, is_of_route, is_of_state, names_no_cause
+from corrigible.adapters.formats.statement import (
+    CODES_OF_STATES,
+    code_of_value,
+    code_said,
+    is_down,
+    is_fault,
+    is_of_route,
+    is_of_state,
+    names_no_cause,
+)
 from corrigible.adapters.operation import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
@@ -350,6 +359,8 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
     if is_fault_alone or (error.type in _SAID_OF_STATES and is_of_state(error.message)):
         return error._replace(pointer="", likely=())
     is_unknown_method = error.type == "UNIMPLEMENTED" and (is_of_route(error.message) or not is_told)
+    if error.type in CODES_OF_STATES and (said := code_of_value(error.message, error.likely[0])):
+        error = error._replace(type=said)
     if is_unknown_method or not (chose_none or error.type in _ABOUT_FIELDS):
         return error._replace(pointer="", likely=())
     if best.place.part == "method" and best.probability >= SURE:

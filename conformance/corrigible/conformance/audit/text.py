@@ -570,7 +570,7 @@ def views(text: str, depth: int = 0, encoding: str = "") -> Iterator[View]:
     if depth == _DEEPEST:
         return
     for name, decoded in (
-        ("URL-encoded", _unquoted(text)),
+        ("URL-encoded", (unquote_plus(text, errors="replace") if re.search("%[0-9A-Fa-f]{2}", text) else text)),
         ("escaped", _unescaped(text)),
         ("HTML-escaped", html.unescape(text)),
     ):
@@ -580,10 +580,6 @@ def views(text: str, depth: int = 0, encoding: str = "") -> Iterator[View]:
         content = _from_base64(match[0])
         if content is not None:
             yield from views(content, depth + 1, f"{encoding}, in base64".lstrip(", "))
-
-
-def _unquoted(text: str) -> str:
-    return unquote_plus(text, errors="replace") if re.search("%[0-9A-Fa-f]{2}", text) else text
 
 
 def _unescaped(text: str) -> str:

@@ -286,21 +286,16 @@ def _short(pack: _Pack, line: str) -> str:
 
 
 def _check(id: str, title: str, requirement: str, run: Any) -> Check:
-    return Check(id=f"pack/{id}", title=title, requirements=(requirement,), run=run, roles=frozenset({"pack"}))
+    return Check(id, title, (requirement,), run, roles=frozenset({"pack"}))
 
 
 CHECKS: Final = (
-    _check("loads", "The pack loads, and its files are as the schema says", "SRF-PCK-01", loads),
-    _check(
-        "shown-both-ways",
-        "Every rule has both kinds of cases",
-        "SRF-PCK-02",
-        shown_both_ways,
-    ),
-    _check("can-speak", "No rule hides another", "SRF-PCK-03", every_rule_can_match),
-    _check("linear-patterns", "Patterns take linear time", "SRF-PCK-04", patterns_are_linear),
-    _check("coverage", "The pack covers what it says", "SRF-PCK-05", covers_what_it_says),
-    _check("origins", "Cases say where they come from", "SRF-PCK-06", cases_name_their_origin),
+    _check("pack/loads", "The pack loads, and its files are as the schema says", "SRF-PCK-01", loads),
+    _check("pack/shown-both-ways", "Every rule has both kinds of cases", "SRF-PCK-02", shown_both_ways),
+    _check("pack/can-speak", "No rule hides another", "SRF-PCK-03", every_rule_can_match),
+    _check("pack/linear-patterns", "Patterns take linear time", "SRF-PCK-04", patterns_are_linear),
+    _check("pack/coverage", "The pack covers what it says", "SRF-PCK-05", covers_what_it_says),
+    _check("pack/origins", "Cases say where they come from", "SRF-PCK-06", cases_name_their_origin),
 )
 
 
@@ -352,18 +347,6 @@ def _leak(requirement: str, hit: Hit, subject: Subject) -> Finding:
 
 
 LEAKS: Final = (
-    Check(
-        id="audit/answers",
-        title="Diagnoses and the other modes hold no fix",
-        requirements=("SRF-AUD-01",),
-        run=answers_hold_no_fix,
-        roles=frozenset({"pack"}),
-    ),
-    Check(
-        id="audit/tasks",
-        title="Prompts and success criteria hold no fix",
-        requirements=("SRF-AUD-02",),
-        run=tasks_hold_no_fix,
-        roles=frozenset({"pack"}),
-    ),
+    _check("audit/answers", "Diagnoses and the other modes hold no fix", "SRF-AUD-01", answers_hold_no_fix),
+    _check("audit/tasks", "Prompts and success criteria hold no fix", "SRF-AUD-02", tasks_hold_no_fix),
 )

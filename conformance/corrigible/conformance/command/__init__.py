@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+from corrigible.schema.command_line import several as several
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -16,8 +18,3 @@ def subcommand(
     parser = subparsers.add_parser(name, help=help, description=description)
     parser.set_defaults(run=run)
     return parser
-
-
-def several(parser: argparse._ActionsContainer, *names: str, **options: Any) -> None:
-    """Add an option that may be given several times."""
-    parser.add_argument(*names, action="append", default=[], **options)

@@ -25,7 +25,7 @@ from corrigible.conformance.lift.plan import Plan, made, read_plan
 from corrigible.conformance.lift.resolved_plan import resolve_plan, task_files
 from corrigible.conformance.lift.run import RunProgress, progress, run
 from corrigible.conformance.lift.serve import EpisodeService, ExternalAgent, Server
-from corrigible.conformance.lift.task import ENDINGS, TASKS, Task, TaskError, read_endings
+from corrigible.conformance.lift.task import ENDINGS, TASKS, TaskError, read_endings
 from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
 from corrigible.schema.exchange import Json
 from corrigible.schema.extra import install_line
@@ -66,16 +66,12 @@ def run_tasks(args: argparse.Namespace) -> int:
         )
         print(f"{domain}: {len(file.tasks)} tasks{f' (cannot be started here: {lacks})' if lacks else ''}")
         for task in file.tasks:
-            print(_line(task))
+            print(f"  {task.id:<44} {task.needs:<10} {task.origin}")
             if args.prompts:
                 print(f"    {task.prompt}")
         total += len(file.tasks)
     print(f"{total} tasks")
     return 0
-
-
-def _line(task: Task) -> str:
-    return f"  {task.id:<44} {task.needs:<10} {task.origin}"
 
 
 _AT_ONCE: Final = 2

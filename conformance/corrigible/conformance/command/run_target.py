@@ -283,8 +283,7 @@ def _choice(option: str, word: str | None, choices: Iterable[str]) -> str | None
 def _options(args: argparse.Namespace) -> str:
     """Return the options about the subject as they could be given again."""
     names = ("config", "target", "grpc", "upstream_listen", "role", "level", "consumer", "spec", "seed")
-    values = [(name, getattr(args, name)) for name in names]
-    values += [(name, getattr(args, name)) for name in ("requests", "rate")]
+    values = [(name, getattr(args, name)) for name in (*names, "requests", "rate")]
     values += [("pack", pack) for pack in args.pack]
     words = [
         word for name, value in values if value is not None for word in (f"--{name.replace('_', '-')}", str(value))

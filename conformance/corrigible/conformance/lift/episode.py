@@ -19,7 +19,7 @@ from corrigible.conformance.lift.environment import Environment, Normalizer, Run
 from corrigible.conformance.lift.log import UNOBTAINABLE, Episode, Reflection, Spent, Turn
 from corrigible.conformance.lift.plan import Start
 from corrigible.conformance.lift.task import Asked, Kept, Read, Setup, Task, TaskFile, fill
-from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.outcome import UsageError, crash_place
 from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json, Request
 
@@ -200,7 +200,7 @@ def play(job: Job, running: RunningEnvironment, state: EpisodeState | None = Non
     except (NotObserved, UsageError) as problem:
         trouble = str(problem)
     except Exception as problem:
-        trouble = f"{type(problem).__name__}: {problem}{_place(problem)}"
+        trouble = f"{type(problem).__name__}: {problem}{crash_place(problem)}"
         if isinstance(usage := getattr(problem, "usage", None), Usage):  # billed, although no move followed
             state.usage, state.billed = state.usage + usage, True
     outcome = "error" if trouble else "success" if verdict.success else "failure"
@@ -386,17 +386,6 @@ def _make_move(
         last = visible_response
     state.attempts += not (last.succeeded and is_look_up)
     return last
-
-
-def _place(problem: BaseException) -> str:
-    """Return the innermost line of the suite in a traceback."""
-    trace, place = problem.__traceback__, ""
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if "conformance" in code.co_filename:
-            place = f" in {code.co_name}, {code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return place
 
 
 def first_feedback(job: Job, running: RunningEnvironment) -> Feedback | None:

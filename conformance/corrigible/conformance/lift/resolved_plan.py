@@ -29,9 +29,7 @@ from corrigible.conformance.model.outcome import UsageError, did_you_mean
 from corrigible.schema.exchange import Json
 
 _PARTS: Final = ("schema", "rules", "adapters", "proxy")
-_OURS: Final = (
-    *("agents", "arms.py", "environment.py", "episode.py", "grpc_client.py", "http_client.py", "score.py", "task.py"),
-)
+_OURS: Final = ("agents", "arms.py", "environment.py", "episode.py", "grpc_client.py", "score.py", "task.py")
 _SUFFIXES: Final = frozenset({".py", ".yaml", ".json", ".proto", ".binpb", ".bin"})
 _LIBRARIES: Final = (
     "corrigible",
@@ -134,27 +132,21 @@ def key_of(
     )
 
 
-def manifest(
-    plan: Plan,
-    files: Mapping[str, TaskFile],
-    agents: Sequence[Agent],
-    at: float,
-    skipped: Mapping[str, str],
-    audit: str = "",
-) -> Manifest:
-    """Return the manifest. `audit` is the digest of the audit's certificate."""
+def manifest(resolved: ResolvedPlan, at: float) -> Manifest:
+    """Return the manifest of a run that begins now."""
+    plan, files = resolved.plan, resolved.files
     digests = {"plan": plan.digest, "code": code_digest()}
     for domain, file in files.items():
         digests[f"tasks/{domain}"] = digest_of(file.model_dump(mode="json"))
         if pack := pack_digest(domain):
             digests[f"pack/{domain}"] = pack
     return Manifest(
-        plan={**plan.model_dump(mode="json"), "ran": sorted(files), "skipped": dict(sorted(skipped.items()))},
+        plan={**plan.model_dump(mode="json"), "ran": sorted(files), "skipped": dict(sorted(resolved.skipped.items()))},
         seed=plan.seeds[0],
         versions=_versions(),
         digests=digests,
-        audit=audit,
-        agents={agent.name: agent_document(agent) for agent in agents},
+        audit=resolved.audit,
+        agents={agent.name: agent_document(agent) for agent in resolved.agents},
         tasks={
             f"{domain}/{task.id}": {"origin": task.origin, "prompt": task.prompt}
             for domain, file in files.items()

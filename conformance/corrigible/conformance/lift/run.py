@@ -63,6 +63,13 @@ class EnvironmentPool:
             with self._turn if self._environment.is_in_turn(task) else nullcontext():
                 yield self.shared()
 
+    def play(self, job: Job) -> Episode:
+        """Play an episode in its environment. Raises UsageError where that does not start."""
+        if job.arm is Arm.SHUFFLED:
+            job = replace(job, pool=self.feedback_of_others(job))
+        with self.environment_for(job.task.id) as running:
+            return play(job, running)
+
     def _is_fresh(self, task: str) -> bool:
         return self._environment.is_fresh(task) or (self._slow and self._environment.is_in_turn(task))
 
@@ -195,7 +202,7 @@ def run(
             del missing[episode.key]
             progress.before += 1
             progress.add(episode, cost_of(episode, resolved))
-    record = manifest(resolved.plan, resolved.files, resolved.agents, time.time(), resolved.skipped, resolved.audit)
+    record = manifest(resolved, time.time())
     before = store.log.manifests[-1] if store.log is not None else None
     if before is None or before.model_copy(update={"at": 0.0}) != record.model_copy(update={"at": 0.0}):
         store.add(record)
@@ -274,7 +281,7 @@ class _WorkerPool:
                 left, domain = domain, job.domain
                 if left != domain:
                     self._close_unused(left)
-                episode = self._play(job)
+                episode = self._pools[job.domain].play(job)
                 if self._stop.is_set() and episode.outcome == "error":
                     break  # an error that our own stop caused
                 self._store.add(episode)
@@ -325,13 +332,6 @@ class _WorkerPool:
             unused = domain in self._own_pools and not self._queues[domain] and self._workers_at[domain] <= 0
         if unused:
             self._own_pools[domain].close()
-
-    def _play(self, job: Job) -> Episode:
-        pool = self._pools[job.domain]
-        if job.arm is Arm.SHUFFLED:
-            job = replace(job, pool=pool.feedback_of_others(job))
-        with pool.environment_for(job.task.id) as running:
-            return play(job, running)
 
 
 def feedback_caused_harm(episode: Episode) -> bool:

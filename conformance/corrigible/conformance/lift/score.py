@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from corrigible.conformance.lift.agents.protocol import Ending, Response, is_read
-from corrigible.conformance.lift.log import ADVISED, UNOBTAINABLE, Reflection
+from corrigible.conformance.lift.log import ADVISED, UNOBTAINABLE, Reflection, differing
 from corrigible.conformance.lift.task import Kept, Read, Task, unlike
 from corrigible.schema.carrier import find
 from corrigible.schema.document import MISSING, is_index, pointer_parts
@@ -131,11 +132,10 @@ def made_by(task: Task, played: Sequence[PlayedCall]) -> dict[str, Json]:
 
 def unmet(read: Read, response: Response) -> str:
     """Return why a read is not as expected; empty if it is."""
-    expected_status = read.status if read.status is not None else None
-    if expected_status is None and not response.succeeded:
+    if read.status is None and not response.succeeded:
         return f"answers {response.status}"
-    if expected_status is not None and response.status != expected_status:
-        return f"answers {response.status}, not {expected_status}"
+    if read.status is not None and response.status != read.status:
+        return f"answers {response.status}, not {read.status}"
     value = value_at(response.body, read.at)
     if read.count is not None:
         length = len(value) if isinstance(value, list) else 0 if value in (ABSENT, None) else -1
@@ -173,8 +173,8 @@ def _changed(condition: Kept, result: ReadResult, clocks: frozenset[str]) -> Ite
         yield f"changed: {name} answers {result.answer.status}, and {result.before.status} before"
         return
     before, after = (_without(response.body, condition.but, clocks) for response in (result.before, result.answer))
-    if (pointer := _differing(before, after)) is not None:
-        yield f"changed: {name}: {pointer}"
+    lines = (line.removeprefix(": ") for line in islice(differing(before, after), 1))
+    yield from (f"changed: {name}: {line}, before and after" for line in lines)
 
 
 def _without(document: Json, pointers: Sequence[str], names: frozenset[str]) -> Json:
@@ -195,22 +195,6 @@ def _without(document: Json, pointers: Sequence[str], names: frozenset[str]) -> 
                 return value
 
     return left(document, ())
-
-
-def _differing(before: Json, after: Json, path: str = "") -> str | None:
-    """Return the first place that differs, and how."""
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        for name in dict.fromkeys((*before, *after)):
-            inner = _differing(before.get(name, ABSENT), after.get(name, ABSENT), f"{path}/{name}")
-            if inner is not None:
-                return inner
-        return None
-    if isinstance(before, list) and isinstance(after, list):
-        if len(before) != len(after):
-            return f"{path} has {len(after)} elements, and {len(before)} before"
-        pairs = enumerate(zip(before, after, strict=True))
-        return next((d for i, (b, a) in pairs if (d := _differing(b, a, f"{path}/{i}")) is not None), None)
-    return None if before == after else f"{path} is {json.dumps(after)}, and {json.dumps(before)} before"
 
 
 def _obeyed(played: Sequence[PlayedCall]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Kind, Move, Response, Send, Stop, is_read
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.lift.episode import Job, play
+from corrigible.conformance.lift.episode import Job
 from corrigible.conformance.lift.log import Episode, Store
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan, manifest
 from corrigible.conformance.lift.run import EnvironmentPool
@@ -220,9 +220,7 @@ class EpisodeService:
             if domain not in (pools or {})
         }
         self._pools = {**(pools or {}), **self._own_pools}
-        store.add(
-            manifest(resolved.plan, resolved.files, resolved.agents, time.time(), resolved.skipped, resolved.audit)
-        )
+        store.add(manifest(resolved, time.time()))
 
     def open(self) -> tuple[str, ExternalEpisode] | None:
         """Start the next episode. None: all are handed out. Raises UsageError if none can be set up."""
@@ -269,12 +267,8 @@ class EpisodeService:
 
     def _play(self, served: _Served) -> None:
         job = replace(served.job, agent=served.episode, timeout=served.job.timeout + _GRACE)
-        pool = self._pools[job.domain]
         try:
-            if job.arm is Arm.SHUFFLED:
-                job = replace(job, pool=pool.feedback_of_others(job))
-            with pool.environment_for(job.task.id) as running:
-                served.record = play(job, running)
+            served.record = self._pools[job.domain].play(job)
             with self._lock:
                 if self._closed:  # it ended with its servers, and the store may be closed as well
                     return

@@ -353,14 +353,14 @@ _loaded: Final = lru_cache(maxsize=64)(load_yaml)
 
 def read_tasks(path: Path) -> TaskFile:
     """Read a task file. Raises TaskError with the place of what is wrong."""
+    return _checked(TaskFile, _document(path), path)
+
+
+def _document(path: Path) -> Json:
     try:
-        return TaskFile.model_validate(_loaded(path.read_text(encoding="utf-8")))
+        return _loaded(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, OSError) as error:
         raise TaskError(f"{path}: {error}") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise TaskError(f"{path}: {place}: {first['msg']} ({error.error_count()} problems in all)") from None
 
 
 def fill(value: Json, saved: Mapping[str, Json]) -> Json:
@@ -466,20 +466,14 @@ class Played(_Model):
 def read_played(domain: str, folder: Path = ENDINGS) -> dict[str, Played]:
     """Read what was played by hand of a domain's tasks. Raises TaskError with the place of what is wrong."""
     path = folder / f"{BY_HAND}.yaml"
-    try:
-        document = _loaded(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except (yaml.YAMLError, OSError) as error:
-        raise TaskError(f"{path}: {error}") from None
+    document = _document(path) if path.is_file() else {}
     return {name: _checked(Played, entry, path, f"{domain}.{name}") for name, entry in document.get(domain, {}).items()}
 
 
 def read_endings(file: TaskFile, folder: Path = ENDINGS) -> dict[str, Endings]:
     """Read the endings of a domain's tasks. Raises TaskError with the place of what is wrong or missing."""
     path = folder / f"{file.domain}.yaml"
-    try:
-        document = _loaded(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, OSError) as error:
-        raise TaskError(f"{path}: {error}") from None
+    document = _document(path) or {}
     tasks = {task.id: task for task in file.tasks}
     found: dict[str, Endings] = {}
     for name, entry in document.items():
@@ -501,12 +495,13 @@ def read_endings(file: TaskFile, folder: Path = ENDINGS) -> dict[str, Endings]:
     return found
 
 
-def _checked(model: type[_Entry], entry: Json, path: Path, name: str) -> _Entry:
+def _checked(model: type[_Entry], entry: Json, path: Path, *name: str) -> _Entry:
     try:
         return model.model_validate(entry)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise TaskError(f"{path}: {name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        problem = f"{path}: {'.'.join(map(str, (*name, *first['loc'])))}: {first['msg']}"
+        raise TaskError(f"{problem} ({error.error_count()} problems in all)") from None
 
 
 def _parent(document: Any, pointer: str) -> tuple[Any, Any]:

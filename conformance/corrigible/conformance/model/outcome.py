@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from typing import Final, Literal
+
+from corrigible.schema.error import did_you_mean as did_you_mean
 
 
 class Outcome(Enum):
@@ -77,13 +77,12 @@ def usable(path: object, more: str = "") -> Iterator[None]:
         raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}{more}") from None
 
 
-def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """Return `; did you mean "x"?` for the nearest known word, or nothing where none is near."""
-    by_plain = {_normalized(candidate): candidate for candidate in candidates}
-    near = difflib.get_close_matches(_normalized(word), list(by_plain), n=1, cutoff=0.6)
-    return f'; did you mean "{by_plain[near[0]]}"?' if near else ""
-
-
-def _normalized(word: str) -> str:
-    """Return a word without what people leave out: case, and noughts before a number."""
-    return re.sub(r"(?<!\d)0+(?=\d)", "", word.lower())
+def crash_place(problem: BaseException) -> str:
+    """Return the innermost line of the suite in a traceback."""
+    trace, place = problem.__traceback__, ""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if "conformance" in code.co_filename:
+            place = f" in {code.co_name}, {code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place

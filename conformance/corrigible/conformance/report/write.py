@@ -327,14 +327,11 @@ def _lines(record: Record) -> Iterator[str]:
 
 def _by_reason(record: Record, outcome: Outcome) -> Iterator[str]:
     """Yield each reason once, with the checks that it is about."""
-    reasons: dict[str, list[str]] = {}
-    for entry in record.entries:
-        if entry.outcome is outcome:
-            reasons.setdefault(entry.reason or "", []).append(entry.name)
+    reasons = _entries_by_reason(record, outcome)
     if reasons:
         yield f"\n## {outcome.value.capitalize()}\n"
-    for reason, names in reasons.items():
-        yield f"* {', '.join(map(escaped, names))}\n"
+    for reason, entries in reasons.items():
+        yield f"* {', '.join(escaped(entry.name) for entry in entries)}\n"
         yield from _fenced(visible(reason).splitlines(), "", "  ")
 
 
@@ -462,10 +459,8 @@ class Growing:
 
     def __enter__(self) -> Growing:
         for report in self._wanted:
-            try:
+            with usable(report):
                 self._files.append((report, report.path.open("w", encoding="utf-8")))
-            except OSError as problem:
-                raise _unwritable(report, problem) from None
         self.add(self._head)
         return self
 
@@ -476,15 +471,9 @@ class Growing:
     def add(self, one: Header | Entry | Footer) -> None:
         """Write a line, and let nothing of it wait in a buffer."""
         for wanted, file in self._files:
-            try:
+            with usable(wanted):
                 file.write(line(one))
                 file.flush()
-            except OSError as problem:
-                raise _unwritable(wanted, problem) from None
-
-
-def _unwritable(report: Wanted, problem: OSError) -> UsageError:
-    return UsageError(f"--report {report.kind}={report.path}: {problem.strerror}")
 
 
 RENDER: Final[Mapping[str, Callable[[Record], str]]] = {
@@ -502,6 +491,9 @@ class Wanted(NamedTuple):
 
     kind: str
     path: Path
+
+    def __str__(self) -> str:
+        return f"--report {self.kind}={self.path}"
 
 
 def wanted(arguments: Iterable[str]) -> list[Wanted]:
@@ -524,6 +516,6 @@ def wanted(arguments: Iterable[str]) -> list[Wanted]:
 
 def write(record: Record, reports: Iterable[Wanted]) -> None:
     """Write reports. Raises UsageError where a file cannot be written."""
-    for kind, path in reports:
-        with usable(f"--report {kind}={path}"):
-            path.write_text(RENDER[kind](record), encoding="utf-8")
+    for report in reports:
+        with usable(report):
+            report.path.write_text(RENDER[report.kind](record), encoding="utf-8")

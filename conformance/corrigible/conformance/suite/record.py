@@ -9,7 +9,7 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -247,16 +247,15 @@ class Share(NamedTuple):
     due: int
 
 
-def share(head: Header, entries: Iterable[Entry], level: str | None = None) -> Share:
+def share(head: Header, entries: Sequence[Entry], level: str | None = None) -> Share:
     """Count the MUSTs up to a level. One that was not run, or did not pass, in one profile counts as neither.
 
     A check that is listed as known failing has not passed. A MUST of which nothing applies is left out.
     """
-    judged_entries = list(entries)
     ids = {clause.id for clause in head.clauses if clause.must and clause.level <= (level or head.level)}
     results: dict[str, list[Standing]] = {}
-    found = standings(judged_entries)
-    asked = {(entry.column, id) for entry in judged_entries for id in entry.requirements}
+    found = standings(entries)
+    asked = {(entry.column, id) for entry in entries for id in entry.requirements}
     due = {subject.column: set(subject.due) for subject in head.judged}
     for column in {*due, *(column for column, _ in asked)}:
         mine = found.get(column, {})
@@ -268,27 +267,25 @@ def share(head: Header, entries: Iterable[Entry], level: str | None = None) -> S
     return Share(passed, len(run), len(results))
 
 
-def level_given(head: Header, entries: Iterable[Entry]) -> str | None:
+def level_given(head: Header, entries: Sequence[Entry]) -> str | None:
     """Return the highest level of which every MUST was run and passed, and those of every level below it."""
-    judged_entries = list(entries)
-    surprises = any(entry.outcome is Outcome.PASSED_UNEXPECTEDLY for entry in judged_entries)
+    surprises = any(entry.outcome is Outcome.PASSED_UNEXPECTEDLY for entry in entries)
     given = None
     if head.selected or surprises:
         return None
     for level in sorted({clause.level for clause in head.clauses if clause.level <= head.level} | {head.level}):
-        counted = share(head, judged_entries, level)
+        counted = share(head, entries, level)
         if counted.passed < counted.due:
             break
         given = level if counted.due else None
     return given
 
 
-def level_text(head: Header, entries: Iterable[Entry]) -> str:
+def level_text(head: Header, entries: Sequence[Entry]) -> str:
     """Return the level where it is given, else how much of it was run: `L1, 19 of 26 run`."""
-    judged_entries = list(entries)
-    if level_given(head, judged_entries) == head.level:
+    if level_given(head, entries) == head.level:
         return head.level
-    counted = share(head, judged_entries)
+    counted = share(head, entries)
     if head.selected or counted.run < counted.due or not counted.due:
         return f"{head.level}, {counted.run} of {counted.due} run"
     return f"{head.level}, {counted.passed} of {counted.due} passed"
@@ -317,60 +314,52 @@ def score(clauses: Iterable[Clause], entries: Iterable[Entry], *, must: bool) ->
     return Score(len(met), len(judged_ids))
 
 
-def claim(head: Header, entries: Iterable[Entry]) -> str:
+def claim(head: Header, entries: Sequence[Entry]) -> str:
     """Return the one line that says what was judged and how it came out."""
-    judged_entries = list(entries)
-    parts = [f"{score(head.clauses, judged_entries, must=True)} MUST"]
-    should = score(head.clauses, judged_entries, must=False)
+    parts = [f"{score(head.clauses, entries, must=True)} MUST"]
+    should = score(head.clauses, entries, must=False)
     if should.judged:
         parts.append(f"{should} SHOULD")
-    if known_failures := sum(entry.outcome is Outcome.FAILED_AS_EXPECTED for entry in judged_entries):
+    if known_failures := sum(entry.outcome is Outcome.FAILED_AS_EXPECTED for entry in entries):
         parts.append(f"{known_failures} known failing")
-    given = level_given(head, judged_entries)
+    given = level_given(head, entries)
     if given is not None and given != head.level:
         parts.append(f"level given: {given}")
-    level = level_text(head, judged_entries)
+    level = level_text(head, entries)
     return f"{head.contract} {level} / {head.scope}, suite {head.suite}: {', '.join(parts)}"
 
 
 def counts(entries: Iterable[Entry]) -> dict[str, int]:
     """Count outcomes, advice apart from failures."""
     tally = Counter("advised" if entry.advice else entry.outcome.value for entry in entries)
-    words = [
-        "passed",
-        "failed",
-        "advised",
-        *(outcome.value for outcome in Outcome if outcome.value not in ("passed", "failed")),
-    ]
+    words = ("passed", "failed", "advised", *(outcome.value for outcome in Outcome))
     return {word: tally[word] for word in words}
 
 
-def verdict(head: Header, entries: Iterable[Entry]) -> Verdict:
+def verdict(head: Header, entries: Sequence[Entry]) -> Verdict:
     """A failure tells. Without one, the level is given if each of its MUSTs was run and passed."""
-    judged_entries = list(entries)
-    outcomes = {entry.outcome for entry in judged_entries if not entry.advice}
+    outcomes = {entry.outcome for entry in entries if not entry.advice}
     if {Outcome.FAILED, Outcome.PASSED_UNEXPECTEDLY} & outcomes:
         return Verdict.DOES_NOT
     ran = {Outcome.PASSED, Outcome.FAILED_AS_EXPECTED} & outcomes
-    not_run = any(entry.outcome is Outcome.NOT_RUN for entry in judged_entries)
+    not_run = any(entry.outcome is Outcome.NOT_RUN for entry in entries)
     if head.selected:
         return Verdict.SELECTED if ran and not not_run else Verdict.COULD_NOT_TELL
-    if level_given(head, judged_entries) == head.level and not (head.strict and not_run):
+    if level_given(head, entries) == head.level and not (head.strict and not_run):
         return Verdict.CONFORMS
-    counted = share(head, judged_entries)
+    counted = share(head, entries)
     if not ran or counted.run < counted.due or (head.strict and not_run):
         return Verdict.COULD_NOT_TELL
     return Verdict.AS_LISTED if Outcome.FAILED_AS_EXPECTED in outcomes else Verdict.COULD_NOT_TELL
 
 
-def footer(head: Header, entries: Iterable[Entry], *, seconds: float, last_words: dict[str, str]) -> Footer:
+def footer(head: Header, entries: Sequence[Entry], *, seconds: float, last_words: dict[str, str]) -> Footer:
     """Return the last line of a record."""
-    judged_entries = list(entries)
     return Footer(
-        verdict=verdict(head, judged_entries),
-        level=level_given(head, judged_entries),
-        claim=claim(head, judged_entries),
-        counts=counts(judged_entries),
+        verdict=verdict(head, entries),
+        level=level_given(head, entries),
+        claim=claim(head, entries),
+        counts=counts(entries),
         seconds=seconds,
         last_words=last_words,
     )

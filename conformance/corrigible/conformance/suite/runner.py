@@ -15,7 +15,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from corrigible.conformance.model.background import Cancelled, CancelScope
-from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable, Outcome, UsageError, judge
+from corrigible.conformance.model.outcome import (
+    CouldNotTell,
+    Missing,
+    NotApplicable,
+    Outcome,
+    UsageError,
+    crash_place,
+    judge,
+)
 from corrigible.conformance.suite import record
 from corrigible.conformance.suite.config import KnownFailing, announced
 from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec
@@ -358,12 +366,6 @@ def _flaw(finding: Finding, subject: Subject) -> record.RecordedFinding:
 
 def _crash(problem: BaseException) -> str:
     """Name a crash of a check, and the last line of the suite that was on the way to it."""
-    trace, place = problem.__traceback__, ""
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if "conformance" in code.co_filename:
-            place = f" in {code.co_name}, {code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
-        trace = trace.tb_next
     if isinstance(problem, UsageError):
         return str(problem)
-    return f"the check crashed: {type(problem).__name__}: {problem}{place}"
+    return f"the check crashed: {type(problem).__name__}: {problem}{crash_place(problem)}"

@@ -12,6 +12,7 @@ import jsonpatch
 
 from corrigible.conformance.validators import finding
 from corrigible.schema.document import MISSING, to_pointer
+from corrigible.schema.edit import merge
 from corrigible.schema.exchange import Json, Request
 
 _TROUBLE = (
@@ -97,21 +98,9 @@ def _after(suggestion: Mapping[str, Json], before: Any, request: Request) -> Any
         member = "query" if bodiless else "body"
         if whole[member] is not None and not isinstance(whole[member], Mapping):
             raise Unapplied("the body is no object, so the parameters have nowhere to go")
-        whole[member] = _merge(whole[member], parameters)
+        whole[member] = merge(whole[member], parameters)
         return whole
     return before
-
-
-def _merge(target: Json, change: Json) -> Any:
-    if not isinstance(change, Mapping):
-        return deepcopy(change)
-    out = dict(target) if isinstance(target, Mapping) else {}
-    for name, value in change.items():
-        if value is None:
-            out.pop(name, None)
-        else:
-            out[name] = _merge(out.get(name), value)
-    return out
 
 
 def _folded(pointer: Json) -> Json:

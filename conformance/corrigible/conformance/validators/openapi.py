@@ -6,7 +6,7 @@ Written apart from what the project's own translator does with descriptions: nei
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -102,13 +102,18 @@ class Description:
                     return self.resolved(parameter.get("schema", {}))
         if part != "body":
             return None
+        schema, missing = self._walked(route, rest)
+        return None if missing else schema
+
+    def _walked(self, route: Route, steps: Sequence[str]) -> tuple[Mapping[str, Json], bool]:
+        """Return the schema at the end of steps into a body, or the last one that is described, and whether it is."""
         schema = self.resolved(self._body_schema(route) or {})
-        for step in rest:
+        for step in steps:
             inner = schema.get("items") if step.isdecimal() or step == "-" else schema.get("properties", {}).get(step)
             if not isinstance(inner, Mapping):
-                return None
+                return schema, True
             schema = self.resolved(inner)
-        return schema
+        return schema, False
 
     def excludes(self, request: Request, pointer: str) -> bool:
         """Whether a place in a body can hold nothing: an object above it is closed and has no such member."""
@@ -116,13 +121,8 @@ class Description:
         part, *rest = pointer_parts(pointer) or ("",)
         if route is None or part != "body":
             return False
-        schema = self.resolved(self._body_schema(route) or {})
-        for step in rest:
-            inner = schema.get("items") if step.isdecimal() or step == "-" else schema.get("properties", {}).get(step)
-            if not isinstance(inner, Mapping):
-                return schema.get("additionalProperties") is False or schema.get("type") in _SCALARS
-            schema = self.resolved(inner)
-        return False
+        schema, missing = self._walked(route, rest)
+        return missing and (schema.get("additionalProperties") is False or schema.get("type") in _SCALARS)
 
     def _items(self, path: str) -> Iterator[tuple[str, Mapping[str, Json], tuple[str, ...]]]:
         for base in self.bases:

@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from corrigible.schema.printable import printable
 
 from .entry import AccessLog, Entry, Verdict, redact
-from .terminal import Terminal
+from .terminal import Terminal, counted
 
 BUCKETS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 """Upper bounds in seconds of the classes of correction times."""
@@ -203,7 +203,7 @@ class Statistics:
             return
         verdicts = self.verdicts
         counts = [f"{verdicts[one]:,} {_IN_WORDS[one]}" for one in REFUSALS if verdicts[one]]
-        line = f"{_number(self.requests, 'request')}, {_number(self.refusals, 'refusal')}"
+        line = f"{counted(self.requests, 'request')}, {counted(self.refusals, 'refusal')}"
         yield line + (f": {', '.join(counts)}" if counts else "")
         if self.rules:
             yield f"by rule: {_most(self.rules)}"
@@ -211,7 +211,7 @@ class Statistics:
             yield f"unchanged: {count:,} x {kind}"
         if len(self.unchanged) > _SHOWN:
             rest = self.unchanged.total() - sum(count for _, count in self.unchanged.most_common(_SHOWN))
-            yield f"unchanged: {rest:,} of {_number(len(self.unchanged) - _SHOWN, 'other kind')}"
+            yield f"unchanged: {rest:,} of {counted(len(self.unchanged) - _SHOWN, 'other kind')}"
         if self.failures:
             yield f"without an answer from the API: {_most(self.failures)}"
 
@@ -235,10 +235,6 @@ def status_class(entry: Entry) -> str:
 
 def _count(counter: Counter[Name], name: Name, other: Name) -> None:
     counter[name if name in counter or len(counter) < _MOST_NAMES else other] += 1
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _most(counts: Counter[Named]) -> str:

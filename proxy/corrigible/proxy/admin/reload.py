@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -124,7 +124,9 @@ class Reloader:
                 self._recorder.statistics.reloads["failed"] += 1
                 self._tell_failure(str(problem) or type(problem).__name__, digests)
                 continue
-            changed = _changed(self._digests, digests)
+            changed = sorted(
+                file for file in {*self._digests, *digests} if self._digests.get(file) != digests.get(file)
+            )
             self._digests, self._failure = digests, None
             with suppress(Exception):  # a worker that does not know it is replaced when it is needed
                 # Whoever mended a description wants to see it work: what was repeated before counts no more.
@@ -165,10 +167,6 @@ def _digests(files: Iterable[Path]) -> dict[Path, bytes]:
             with suppress(OSError):
                 digests[file] = blake2b(file.read_bytes(), digest_size=16).digest()
     return digests
-
-
-def _changed(before: Mapping[Path, bytes], now: Mapping[Path, bytes]) -> list[Path]:
-    return sorted(file for file in {*before, *now} if before.get(file) != now.get(file))
 
 
 def _listed(files: Sequence[Path]) -> str:

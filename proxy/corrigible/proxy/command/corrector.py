@@ -125,16 +125,12 @@ def http_job(
 
 def grpc_job(plan: GrpcPlan, mode: Mode, complain: Callable[[str], None]) -> Prepared:
     """Load a gRPC API. Raises CorrigibleError, OSError and ValueError."""
-    try:
+    with options.needing_grpc():
         from corrigible.adapters.protobuf.descriptors import load
         from corrigible.proxy.envoy.grpc_service import GrpcJob
         from corrigible.proxy.grpc.channel import NoCertificate, secured
         from corrigible.proxy.grpc.corrector import GrpcCorrector
         from corrigible.proxy.grpc.server import shipped_descriptors
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
-            raise
-        raise options.UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
     from corrigible.proxy.admin.reload import Part, reload_all
     from corrigible.proxy.build import build_loops
 

@@ -18,7 +18,6 @@ from corrigible.proxy.build import load_profiles, profile_of
 from corrigible.proxy.core.api_profile import ApiProfile, Explanation, match_with
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.corrector import HttpCorrector
-from corrigible.proxy.http.messages import HttpExchange
 from corrigible.proxy.http.request_reader import read_request
 from corrigible.proxy.pack_tools.coverage import UNREAD, Coverage, Error, Exercise, ObservedError, Row, coverage
 from corrigible.proxy.pack_tools.lint import judged_cases, shown_branch
@@ -27,8 +26,10 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.violation import Violation
+from corrigible.schema.command_line import several
 from corrigible.schema.exchange import Exchange, Json
 
+from . import translate
 from .options import Subparsers
 
 _SHOWN_RULES = 2
@@ -57,11 +58,10 @@ def add(verbs: Subparsers) -> None:
     parser.add_argument(
         "--spec", type=Path, metavar="FILE", help="OpenAPI description; default: the one included for this API"
     )
-    parser.add_argument(
+    several(
+        parser,
         "--log",
         type=Path,
-        action="append",
-        default=[],
         metavar="FILE",
         help="observed errors: a proxy log, captures (.jsonl) or a recording (HAR, flows, capture); repeatable",
     )
@@ -191,16 +191,7 @@ def _recorded(profile: ApiProfile, corrector: HttpCorrector, recording: Recordin
                 yield ObservedError(_kind(profile, exchange, UNREAD), (), False)
             continue
         explanation = Explanation()
-        outcome = run_with_lookups_sync(
-            corrector.correct(
-                HttpExchange(recorded.request, recorded.request_body, recorded.response, recorded.response_body),
-                id=recorded.name,
-                started=recorded.started,
-                explanation=explanation,
-            ),
-            recording.fetch,
-            corrector.limits,
-        )
+        outcome = translate.corrected(corrector, recording, recorded, explanation)
         if exchange.status < 400 and outcome.rewrite is None:
             continue
         is_read = any(one.code or one.type or one.message or one.pointer for one in explanation.errors)

@@ -16,6 +16,7 @@ from corrigible.proxy.envoy.gateway import Gateway, is_asking_for_target, media_
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.rules.errors import CorrigibleError
+from corrigible.schema.command_line import several
 
 from . import options
 from .envoy_engine import GRACE
@@ -38,11 +39,10 @@ def add(commands: options.Subparsers) -> None:
     groups = options.Groups(config)
     options.add_api(groups, listen="127.0.0.1:8080")
     options.add_callers_side(groups)
-    groups.operation.add_argument(
+    several(
+        groups.operation,
         "--corrector",
         metavar="HOST:PORT",
-        action="append",
-        default=[],
         help="address of a corrector, or unix:PATH; repeatable: a caller always gets the same one",
     )
     groups.operation.add_argument(

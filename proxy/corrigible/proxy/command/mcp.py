@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from corrigible.client.policy import OnRefusal, Policy
+from corrigible.schema.command_line import several
 from corrigible.schema.extra import MissingExtra
 
 from . import spec_option
@@ -37,31 +38,23 @@ def add(commands: Subparsers) -> None:
     parser.add_argument(
         "--spec", required=True, metavar="FILE", help="the API's description (OpenAPI 3, Swagger 2.0): a file or a URL"
     )
-    parser.add_argument(
-        "--pack",
-        action="append",
-        default=[],
-        metavar="NAME_OR_PATH",
-        help="rule pack: the name of a built-in one, or a folder; repeatable",
+    several(
+        parser, "--pack", metavar="NAME_OR_PATH", help="rule pack: the name of a built-in one, or a folder; repeatable"
     )
-    parser.add_argument(
+    several(
+        parser,
         "--header",
-        action="append",
-        default=[],
         metavar="'NAME: VALUE'",
         help="header of every request, such as the credentials: 'Authorization: Bearer $TOKEN'; $TOKEN is read from "
         "the environment",
     )
-    parser.add_argument(
+    several(
+        parser,
         "--query",
-        action="append",
-        default=[],
         metavar="NAME=VALUE",
         help="parameter of the query of every request, such as a key: 'api_key=$KEY'; no tool has it as an argument",
     )
-    parser.add_argument(
-        "--tool", action="append", default=[], metavar="NAME", help="offer only this operation; repeatable"
-    )
+    several(parser, "--tool", metavar="NAME", help="offer only this operation; repeatable")
     parser.add_argument(
         "--on-refusal",
         choices=[OnRefusal.EXPLAIN.value, OnRefusal.REPAIR.value],

@@ -17,6 +17,7 @@ import socket
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from importlib.resources import files
@@ -28,7 +29,8 @@ from corrigible.proxy.core.limits import Limits, Timeouts
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
-from corrigible.rules.errors import CorrigibleError, suggest_spelling
+from corrigible.rules.errors import CorrigibleError, did_you_mean
+from corrigible.schema.extra import install_line
 
 if TYPE_CHECKING:
     from .config_file import Config
@@ -53,10 +55,21 @@ class UsageError(CorrigibleError):
     """An argument is wrong. The message is the one line that the user sees."""
 
 
+@contextmanager
+def needing_grpc() -> Iterator[None]:
+    """Raise UsageError where what is imported within needs grpcio, and it is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
+            raise
+        raise UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
+
+
 def one_of(option: str, word: str, choices: Sequence[str]) -> str:
     """Return the word. Raises UsageError, with the nearest choice, if it is none of them."""
     if word not in choices:
-        raise UsageError(f"{option} {word}: expected {', '.join(choices)}{suggest_spelling(word, choices)}")
+        raise UsageError(f"{option} {word}: expected {', '.join(choices)}{did_you_mean(word, choices)}")
     return word
 
 

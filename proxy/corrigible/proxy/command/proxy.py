@@ -159,14 +159,10 @@ def _run_http(
 
 def _run_grpc(plan: GrpcPlan, started: Resolved, identity: Identity | None, said: str) -> int:
     """Serve a gRPC API by grpc.aio. `said` is said of the engine. Raises CorrigibleError and OSError."""
-    try:
+    with options.needing_grpc():
         from corrigible.proxy.grpc.channel import NoCertificate
         from corrigible.proxy.grpc.server import GrpcSettings
         from corrigible.proxy.grpc.server import run as serve
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
-            raise
-        raise options.UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
     from corrigible.proxy.admin.reload import Reloader
     from corrigible.proxy.build import build_loops
 

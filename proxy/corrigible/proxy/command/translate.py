@@ -21,12 +21,13 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.pack.load import load_pack
 from corrigible.rules.wordings import read
 from corrigible.rules.wordings.check import check_languages
+from corrigible.schema.command_line import several
 from corrigible.schema.exchange import Json
 
 from .options import Subparsers
 
 if TYPE_CHECKING:
-    from corrigible.proxy.http.corrector import HttpCorrector
+    from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 
 FILE_HELP: Final = "recorded traffic: HAR 1.2, a mitmproxy flow file, or a JSON capture"
 
@@ -38,10 +39,9 @@ def add(commands: Subparsers) -> None:
         "successful reads in the same recording.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help=FILE_HELP)
-    parser.add_argument(
+    several(
+        parser,
         "--pack",
-        action="append",
-        default=[],
         metavar="NAME_OR_PATH",
         help="rule pack: the name of a built-in one, or a folder; repeatable; default: the meaning of statuses",
     )
@@ -95,6 +95,15 @@ def report(corrector: HttpCorrector, recording: Recording, args: argparse.Namesp
     return 0
 
 
+def corrected(
+    corrector: HttpCorrector, recording: Recording, exchange: Recorded, explanation: Explanation
+) -> HttpOutcome:
+    """Return what becomes of a recorded exchange, whose look-ups the recording answers."""
+    http = HttpExchange(exchange.request, exchange.request_body, exchange.response, exchange.response_body)
+    steps = corrector.correct(http, id=exchange.name, started=exchange.started, explanation=explanation)
+    return run_with_lookups_sync(steps, recording.fetch, corrector.limits)
+
+
 def translated(
     corrector: HttpCorrector, recording: Recording, exchange: Recorded, explanation: Explanation
 ) -> dict[str, Json]:
@@ -102,16 +111,7 @@ def translated(
     head: dict[str, Json] = {"name": _name(exchange), "status": exchange.response.status}
     if not corrector.wants_body(exchange.request, exchange.response):
         return {**head, "outcome": "untouched", "reason": "not a refusal in a body that is looked at"}
-    outcome = run_with_lookups_sync(
-        corrector.correct(
-            HttpExchange(exchange.request, exchange.request_body, exchange.response, exchange.response_body),
-            id=exchange.name,
-            started=exchange.started,
-            explanation=explanation,
-        ),
-        recording.fetch,
-        corrector.limits,
-    )
+    outcome = corrected(corrector, recording, exchange, explanation)
     if outcome.rewrite is None:
         return {**head, "outcome": "untouched", "reason": outcome.error or outcome.reason}
     plain = decoded(outcome.rewrite.headers, outcome.rewrite.body)

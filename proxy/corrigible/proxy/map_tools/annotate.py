@@ -22,7 +22,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -50,6 +50,7 @@ from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import Equivalence, FieldMapping, FileModel
 from corrigible.adapters.mapping.store import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
+from corrigible.schema.command_line import several
 from corrigible.schema.exchange import Json
 
 from .build import described, proposals_for, read_utterances
@@ -378,13 +379,12 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Serve a page on 127.0.0.1 where people accept, correct or reject proposed mappings, by keyboard. "
         "Each judgement is added to a file as a line of JSON, and is on the disk before the page goes on.",
     )
-    parser.add_argument("--map", type=Path, metavar="FILE", action="append", default=[], help="a map: its mappings")
-    parser.add_argument(
+    several(parser, "--map", type=Path, metavar="FILE", help="a map: its mappings")
+    several(
+        parser,
         "--proposals",
         type=Path,
         metavar="FILE",
-        action="append",
-        default=[],
         help="mappings to judge with the utterances that they were found by, a JSON object a line",
     )
     parser.add_argument(
@@ -451,14 +451,11 @@ def _proposals(args: argparse.Namespace) -> list[Proposal]:
     utterances = read_utterances(args.utterances) if args.utterances else []
     if args.utterances and not utterances:
         raise CorrigibleError(f"{args.utterances}: no utterance")
-    index = SqliteIndex(args.index)
-    try:
+    with closing(SqliteIndex(args.index)) as index:
         if proposals:
             return list(described(proposals, index))
         names = [one.name for one in index.apis()]
         return proposals_for(index, names, names, utterances)
-    finally:
-        index.close()
 
 
 def _now() -> str:

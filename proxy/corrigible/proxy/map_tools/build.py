@@ -23,9 +23,10 @@ from corrigible.adapters.mapping.evaluation import is_queries, read_queries
 from corrigible.adapters.mapping.likeness import Probe
 from corrigible.adapters.mapping.mapping import Equivalence, Evidence, MapFile, OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.store import OperationIndex, SqliteIndex
+from corrigible.adapters.mapping.store import OperationIndex
 from corrigible.model.provider_client import ProviderError
-from corrigible.rules.errors import CorrigibleError, suggest_spelling
+from corrigible.rules.errors import CorrigibleError, did_you_mean
+from corrigible.schema.command_line import several
 
 from . import options
 from .options import Model
@@ -292,8 +293,8 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     options.add_index(parser)
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the map, as JSON")
-    parser.add_argument("--from", dest="sources", action="append", default=[], metavar="API", help="default: all")
-    parser.add_argument("--to", dest="targets", action="append", default=[], metavar="API", help="default: all")
+    several(parser, "--from", dest="sources", metavar="API", help="default: all")
+    several(parser, "--to", dest="targets", metavar="API", help="default: all")
     parser.add_argument(
         "--utterances",
         type=Path,
@@ -314,10 +315,8 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     said = options.agreed(args)
-    model = options.model(args)
-    index = SqliteIndex(args.index, options.embedder(args))
     began = time.perf_counter()
-    try:
+    with options.opened(args) as (index, model):
         names = [one.name for one in index.apis()]
         sources, targets = _known(args.sources, names, "--from"), _known(args.targets, names, "--to")
         if len(set(sources) | set(targets)) > MOST_APIS and not (args.sources or args.targets):
@@ -329,16 +328,10 @@ def run(args: argparse.Namespace) -> int:
         if said:
             known = len(known_pairs(index, sources, targets, said))
             print(f"{known} judged mappings{_left_out(len(said) - known)}")
-    finally:
-        index.close()
-        if model is not None:
-            model.close()
     write_map(args.out, found)
     classes = Counter(str(one.equivalence) for one in found.mappings)
     told = ", ".join(f"{count} {name}" for name, count in classes.most_common()) or "none"
     print(f"{args.out}: {len(found.mappings)} mappings ({told}), {found.method}, {time.perf_counter() - began:.1f} s")
-    if model is not None:
-        print(model.told(), file=sys.stderr)
     return 0
 
 
@@ -364,7 +357,7 @@ def write_map(file: Path, found: MapFile) -> None:
 def _known(chosen: Sequence[str], names: Sequence[str], option: str) -> list[str]:
     for one in chosen:
         if one not in names:
-            raise CorrigibleError(f"{option} {one}: not in this index{suggest_spelling(one, names)}")
+            raise CorrigibleError(f"{option} {one}: not in this index{did_you_mean(one, names)}")
     return list(chosen) or list(names)
 
 

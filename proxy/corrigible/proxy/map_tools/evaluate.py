@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from corrigible.adapters.mapping import evaluation
@@ -27,11 +27,9 @@ _WIDER = 200
 
 def run_queries(args: argparse.Namespace) -> int:
     """Score plans, and print one row for each method."""
-    model = options.model(args)
     mappings = mappings_for(args)
     queries = evaluation.read_queries(args.queries)[: args.limit]
-    index = SqliteIndex(args.index, options.embedder(args))
-    try:
+    with options.opened(args) as (index, model):
         if args.dry_run and queries:
             search = _search(index, queries[0])
             listed = candidates(queries[0].utterance, search)
@@ -45,13 +43,7 @@ def run_queries(args: argparse.Namespace) -> int:
                 return model_plan(utterance, search, asked, args.style, mappings)
 
             rows.append((f"{model.name}, {args.style}", _scored(queries, index, planned)))
-    finally:
-        index.close()
-        if model is not None:
-            model.close()
     _print_plans(rows, as_json=args.json)
-    if model is not None:
-        print(model.told(), file=sys.stderr)
     return 0
 
 
@@ -148,16 +140,13 @@ def run(args: argparse.Namespace) -> int:
     if not truths:
         raise CorrigibleError("nothing to score by: nobody judged anything, or of each pair as many say yes as no")
     embedder = options.embedder(args)
-    index = SqliteIndex(args.index)
-    try:
+    with closing(SqliteIndex(args.index)) as index:
         known = [one.name for one in index.apis()]
         apis = sorted({api for truth in truths for api in (truth.source_api, truth.target_api)})
         if missing := [api for api in apis if api not in known]:
             raise CorrigibleError(f"{args.index}: lacks {', '.join(missing)}")
         operations = {api: list(index.operations(api)) for api in apis}
         mappings = list(read_map(args.map).mappings) if args.map else _built(index, truths)
-    finally:
-        index.close()
     rows = [("this map", evaluation.score(mappings, truths))]
     rows += [(f"{one.name}, from {one.threshold:g}", one.score) for one in _baselines(operations, truths, embedder)]
     if args.json:

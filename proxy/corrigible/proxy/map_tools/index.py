@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 from corrigible.adapters.mapping.operation import ApiDocument
@@ -127,14 +128,11 @@ def search(args: argparse.Namespace) -> int:
     embedder = options.embedder(args)
     if args.by == "vectors" and embedder is None:
         raise CorrigibleError("--by vectors: --embedding says what makes them")
-    index = SqliteIndex(args.index, embedder)
-    try:
+    with closing(SqliteIndex(args.index, embedder)) as index:
         names = [one.name for one in index.apis()]
         if args.api and args.api not in names:
             raise CorrigibleError(f"--api {args.api}: not in this index; there are {', '.join(names[:20])}")
         hits = index.search(args.text, args.limit, method=LEXICAL if args.by == "words" else "", api=args.api)
-    finally:
-        index.close()
     for hit in hits:
         print(json.dumps(_document(hit), ensure_ascii=False) if args.json else _line(hit))
     if not args.json:

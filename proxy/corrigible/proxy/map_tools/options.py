@@ -9,14 +9,16 @@ import argparse
 import json
 import os
 import random
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from corrigible.adapters.mapping.annotation import Consensus, OperationPair, consensus, read_annotations
 from corrigible.adapters.mapping.plan_text import Asked
-from corrigible.adapters.mapping.store import KEY, Embedder, EndpointEmbedder, WordLlamaEmbedder
+from corrigible.adapters.mapping.store import KEY, Embedder, EndpointEmbedder, SqliteIndex, WordLlamaEmbedder
 from corrigible.model.conversation import ModelMessage, Question, Reply, Sampling, Usage, UserMessage
 from corrigible.model.provider_client import (
     PROVIDERS,
@@ -26,7 +28,7 @@ from corrigible.model.provider_client import (
     UnusableProvider,
     endpoint,
 )
-from corrigible.rules.errors import CorrigibleError, suggest_spelling
+from corrigible.rules.errors import CorrigibleError, did_you_mean
 from corrigible.schema.exchange import Json
 
 _MOST_TOKENS = 4_096
@@ -104,7 +106,7 @@ def model(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> 
         return None
     kind, _, name = str(args.model).partition(":")
     if kind not in PROVIDERS or not name:
-        hint = suggest_spelling(kind, PROVIDERS) if kind not in PROVIDERS else ""
+        hint = did_you_mean(kind, PROVIDERS) if kind not in PROVIDERS else ""
         raise CorrigibleError(f"{args.model}: expected PROVIDER:MODEL, with {', '.join(PROVIDERS)}{hint}")
     provider = PROVIDERS[kind]
     if args.dry_run:
@@ -116,6 +118,17 @@ def model(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> 
     shown = f"{args.model} (on this machine)" if where.loopback else args.model
     client = ProviderClient(where, RateLimiter(args.rate), random.Random(0))
     return Model(shown, name, provider, client, _price(args.price))
+
+
+@contextmanager
+def opened(args: argparse.Namespace) -> Iterator[tuple[SqliteIndex, Model | None]]:
+    """Yield the index and the model that the options name. At the end what the model took is printed."""
+    chosen = model(args)
+    index = SqliteIndex(args.index, embedder(args))
+    with closing(index), closing(chosen) if chosen is not None else nullcontext():
+        yield index, chosen
+    if chosen is not None and not args.dry_run:
+        print(chosen.told(), file=sys.stderr)
 
 
 def _price(text: str | None) -> tuple[float, float] | None:

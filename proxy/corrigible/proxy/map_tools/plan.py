@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ from corrigible.adapters.mapping import plan_text
 from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.store import SqliteIndex
 from corrigible.model.conversation import Reply
 from corrigible.model.provider_client import ProviderError
 from corrigible.rules.errors import CorrigibleError
@@ -136,10 +134,8 @@ def add_style(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    model = options.model(args)
     mappings = mappings_for(args)
-    index = SqliteIndex(args.index, options.embedder(args))
-    try:
+    with options.opened(args) as (index, model):
         if args.dry_run:
             listed = candidates(args.utterance, index.search)
             options.print_question(first_question(args.utterance, listed, args.style))
@@ -147,14 +143,8 @@ def run(args: argparse.Namespace) -> int:
         plans = [lexical_plan(args.utterance, index.search)]
         if model is not None:
             plans.insert(0, model_plan(args.utterance, index.search, model, args.style, mappings))
-    finally:
-        index.close()
-        if model is not None:
-            model.close()
     for plan in plans:
         _print(plan, as_json=args.json)
-    if model is not None:
-        print(model.told(), file=sys.stderr)
     return 0 if plans[0].calls else 1
 
 

@@ -25,6 +25,7 @@ from corrigible.rules.language.rule import Rule
 from corrigible.rules.language.yaml_source import read_source
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import load_pack, rule_files
+from corrigible.schema.document import leaves
 from corrigible.schema.exchange import Json, Protocol
 
 from .lint import answer_lookup
@@ -136,19 +137,11 @@ def _request_parts(suggest: Any) -> Iterator[Any]:
 
 
 def _values(value: Any) -> Iterator[Scalar]:
-    match value:
-        case dict():
-            for inner in value.values():
-                yield from _values(inner)
-        case list():
-            for inner in value:
-                yield from _values(inner)
-        case str():
-            yield from _quoted(value)
-        case bool() | None:
-            return
-        case int() | float():
-            yield value
+    for _, inner in leaves(value):
+        if isinstance(inner, str):
+            yield from _quoted(inner)
+        elif isinstance(inner, int | float) and not isinstance(inner, bool):
+            yield inner
 
 
 def _quoted(expression: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.evaluate import RuleIndex
-from corrigible.rules.errors import AuthoringError, Place, suggest_spelling
+from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.expression import SCOPE
 from corrigible.rules.language.rule import Branch, Entry, Rule, SuggestionGroup, SuggestionLoop, SuggestionSpec
 from corrigible.rules.language.syntax import signature, words
@@ -36,7 +36,7 @@ from corrigible.rules.pack.load import MANIFEST, Pack, load_pack, rule_files
 from corrigible.rules.pack.portable import portability_problems
 from corrigible.rules.pack.reference import unchanged_members
 from corrigible.rules.safety.nearness import is_slip
-from corrigible.schema.error import FeedbackError, ReaderError
+from corrigible.schema.error import FeedbackError, ReaderError, did_you_mean
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply
@@ -116,7 +116,7 @@ def orphans(path: Path) -> Iterator[AuthoringError]:
     for file in sorted(path.glob("*.cases.yaml")):
         name = file.name.removesuffix(".cases.yaml")
         if name not in names:
-            problem = f"these cases have no rule: {name}.yaml does not exist{suggest_spelling(name, names)}"
+            problem = f"these cases have no rule: {name}.yaml does not exist{did_you_mean(name, names)}"
             yield AuthoringError(Place(file), problem, kind="missing-rule")
 
 
@@ -251,13 +251,9 @@ def _conflicts(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, 
         same_rank = (other.priority, other.match.specificity) == (rule.priority, rule.match.specificity)
         is_other = other.id != rule.id and other.id in explanation.candidates
         conflicting = is_other and same_rank and {other.status, rule.status} == {"stable"}
-        if conflicting and _matches(profile, other, case, alone):
+        if conflicting and isinstance(evaluate_rules(profile, (other,), case, index=alone[other.id]), Annotate):
             problem = f'"{case.text.name}": {other.id} matches too, with the same rank (set priority)'
             yield AuthoringError(case.place, problem, kind="conflict")
-
-
-def _matches(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, RuleIndex]) -> bool:
-    return isinstance(evaluate_rules(profile, (rule,), case, index=alone[rule.id]), Annotate)
 
 
 KINDS: Final[Mapping[str, str]] = {
@@ -365,7 +361,7 @@ def _unknown_operations(profile: ApiProfile, rule: Rule, file: Path) -> Iterator
     for index, name in enumerate(rule.match.operations):
         if name not in known and "/" not in name:  # a gRPC method is its own operation
             trail = ("match", "operation", index)
-            hint = suggest_spelling(name, known) or elsewhere
+            hint = did_you_mean(name, known) or elsewhere
             problem = f'"{name}" is no operation of pack.yaml or of the API\'s adapter{hint}'
             yield source.error(trail, problem, kind="unknown-operation")
 
@@ -400,7 +396,7 @@ def _doubtful_members(profile: ApiProfile, source: Source, cases: Sequence[Case]
     """Yield members that may be missing and that no case has: in a `let`, and where cases have nearly that name."""
     there = {*member_names(dict(profile.pack.tables)), *_OF_SCHEMAS}
     for case in cases:
-        exchange, body = case.exchange, _json(case.exchange.body)
+        exchange, body = case.exchange, json_of(case.exchange.body)
         match = match_operation([profile], exchange.request)
         errors = parse_errors(match, exchange, body) if match is not None else ()
         read = [
@@ -437,7 +433,8 @@ def _unreached(profile: ApiProfile, source: Source, rule: Rule, cases: Sequence[
             yield source.error(trail, f"no case reaches {shown_branch(rule, branch)}", kind="unreached-entry")
 
 
-def _json(body: bytes) -> Json:
+def json_of(body: bytes) -> Json:
+    """Return the JSON of a body; None if it is none."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -449,7 +446,7 @@ def _unknown_tables(pack: Pack, rule: Rule, file: Path) -> Iterator[AuthoringErr
     lines = file.read_text("utf-8").splitlines()
     for name in sorted((rule.tables or frozenset()) - pack.tables.keys()):
         line = next((number for number, text in enumerate(lines, 1) if re.search(rf"\btables\.{name}\b", text)), 1)
-        hint = suggest_spelling(name, pack.tables)
+        hint = did_you_mean(name, pack.tables)
         problem = f"there is no tables/{name.replace('_', '-')}.yaml{hint}"
         yield AuthoringError(Place(file, line), problem, kind="unknown-table")
 

@@ -17,8 +17,6 @@ from textwrap import shorten
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-import orjson
-
 from corrigible.client.credentials import credential_values
 from corrigible.client.guard import is_secret_header, is_secret_parameter
 from corrigible.proxy.access_log.entry import REDACTED
@@ -27,6 +25,7 @@ from corrigible.proxy.core.api_profile import ApiProfile, match_operation, parse
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.request_reader import read_request
+from corrigible.proxy.pack_tools.rule_places import member_names
 from corrigible.proxy.recording.reader import Recorded, Recording, decoded
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.evaluate import RuleIndex
@@ -39,7 +38,7 @@ from corrigible.schema.document import by_name, fields
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.reader import Next, apply
 
-from .lint import answer_lookup, is_read
+from .lint import answer_lookup, is_read, json_of
 from .personal_data import PersonalData, resource
 
 _NOISE: Final = re.compile(
@@ -83,7 +82,7 @@ def _refuses_with_success(profile: ApiProfile, recorded: Recorded) -> bool:
     exchange = _exchange(recorded)
     match = match_operation([profile], exchange.request)
     is_candidate = match is not None and match.operation in profile.refuses_with_success
-    return is_candidate and match is not None and bool(parse_errors(match, exchange, _json(exchange.body)))
+    return is_candidate and match is not None and bool(parse_errors(match, exchange, json_of(exchange.body)))
 
 
 class CaseMaker:
@@ -163,14 +162,14 @@ class CaseMaker:
         known: Iterable[Json],
     ) -> PersonalData:
         """Return what is personal and what is secret in an exchange and its look-ups."""
-        request, answer = exchange.request, _json(exchange.body)
+        request, answer = exchange.request, json_of(exchange.body)
         match = match_operation([self._profile], request)
         errors = parse_errors(match, exchange, answer) if match is not None else ()
         kept = {word for value in known for word in _literals(value)}
         kept |= {word for error in errors for word in (error.code, error.type, error.param) if word}
         personal = PersonalData(kept, self._profile.pack.settings.secrets)
         _learn_request(personal, recorded, request, match.params if match is not None else {})
-        personal.keep(_members(request.body))  # an answer names them: `{"name": "age", "reason": "too large"}`
+        personal.keep(member_names(request.body))  # an answer names them: `{"name": "age", "reason": "too large"}`
         about = (resource(request.path),)
         personal.learn(answer if answer is not None else exchange.body.decode("utf-8", "replace"), about)
         personal.learn({name: text for name, text in exchange.headers.items() if _OF_ERRORS.fullmatch(name)})
@@ -178,7 +177,7 @@ class CaseMaker:
             target, _, query = key.partition("?")
             personal.learn(target)
             personal.learn(by_name(fields(query)))
-            personal.learn(_json(one.body), (resource(target),))
+            personal.learn(json_of(one.body), (resource(target),))
         personal.learn_mentioned(self._elsewhere)
         return personal
 
@@ -198,7 +197,7 @@ class CaseMaker:
         for recorded in self._recording.exchanges[:_MOST_READ]:
             exchange = _exchange(recorded)
             _learn_request(found, recorded, exchange.request, {})
-            found.learn(_json(exchange.body), (resource(exchange.request.path),))
+            found.learn(json_of(exchange.body), (resource(exchange.request.path),))
         return found
 
     def _case(self, exchange: Exchange, personal: PersonalData) -> tuple[dict[str, Json], bytes | None]:
@@ -232,7 +231,7 @@ def _is_secret_header(name: str) -> bool:
 
 def _as_listed(answer: LookupAnswer, personal: PersonalData) -> Json:
     """Return an answer as `lookups` of a case has it."""
-    body = personal.replaced(_json(answer.body))
+    body = personal.replaced(json_of(answer.body))
     if answer.status == 404:
         return None
     return body if answer.status == 200 else {"answer": {"status": answer.status, "body": body}}
@@ -272,17 +271,6 @@ def _literals(value: Json) -> Iterator[str]:
             yield from (one or other for one, other in _QUOTED.findall(value))
 
 
-def _members(value: Json) -> Iterator[str]:
-    match value:
-        case Mapping():
-            for key, inner in value.items():
-                yield str(key)
-                yield from _members(inner)
-        case list():
-            for inner in value:
-                yield from _members(inner)
-
-
 def _exchange(recorded: Recorded) -> Exchange:
     head = recorded.request
     request = read_request(head.method, head.target, head.headers, recorded.request_body)
@@ -291,18 +279,11 @@ def _exchange(recorded: Recorded) -> Exchange:
     return Exchange(request, recorded.response.status, headers, body, recorded.name, recorded.started)
 
 
-def _json(body: bytes) -> Json:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-
-
 def _name(profile: ApiProfile, exchange: Exchange, personal: PersonalData) -> str:
     request = exchange.request
     match = match_operation([profile], request)
     where = match.operation if match is not None and match.operation else f"{request.method} {request.path}"
-    errors = parse_errors(match, exchange, _json(exchange.body)) if match is not None else ()
+    errors = parse_errors(match, exchange, json_of(exchange.body)) if match is not None else ()
     code = next((error.code or error.type for error in errors if error.code or error.type), "")
     kind = personal.text(f"{where}: {exchange.status} {code or HTTPStatus(exchange.status).phrase}".strip())
     message = " ".join(next((error.message for error in errors if error.message), "").split())
@@ -344,7 +325,7 @@ def _response(exchange: Exchange, personal: PersonalData) -> dict[str, Json]:
     }
     if headers:
         out["headers"] = headers
-    body = _json(exchange.body)
+    body = json_of(exchange.body)
     if body is not None:
         out["body"] = personal.replaced(body)
     return out

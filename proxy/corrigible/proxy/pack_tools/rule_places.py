@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from corrigible.adapters.base import Described
-from corrigible.rules.errors import suggest_spelling
+from corrigible.rules.errors import did_you_mean
 from corrigible.rules.language.syntax import without_literals
 from corrigible.rules.language.yaml_source import Trail
 from corrigible.rules.pointer import MISSING, parameter_pointer, segments, to_pointer, value_at
@@ -172,7 +172,7 @@ class DescribedPlaces:
             if any([self._may_have(one, pointer, near) for one in chosen for pointer in place.pointers]):
                 continue
             whose = "the operation has no" if len(chosen) == 1 else f"none of the {len(chosen)} operations has"
-            hints = [suggest_spelling(name, beside) for name, beside in near.items()]
+            hints = [did_you_mean(name, beside) for name, beside in near.items()]
             beside = list(next(iter(near.values()), {}))[:_SHOWN]
             hint = next(filter(None, hints), f"; there is {', '.join(beside)}" if beside else "")
             yield place, f'{whose} "{place.shown}" in the description{hint}'

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from corrigible.rules.errors import AuthoringError, gather, suggest_spelling
+from corrigible.rules.errors import AuthoringError, did_you_mean, gather
 from corrigible.rules.lookup import Templates, uncovered
 from corrigible.rules.pattern import Pattern
 from corrigible.schema.document import pointer_problem
@@ -321,7 +321,7 @@ class _Compiler(ExpressionCompiler):
     ) -> SuggestionSpec:
         action = entry.action or "NO_RECOVERY_AVAILABLE"
         if action not in self.vocabulary.actions:
-            hint = suggest_spelling(action, self.vocabulary.actions)
+            hint = did_you_mean(action, self.vocabulary.actions)
             self._wrong((*trail, "action"), f'action "{action}" is not registered in pack.yaml{hint}')
         definition = self.vocabulary.actions.get(action)
         base = str(definition.base_action) if definition is not None else action

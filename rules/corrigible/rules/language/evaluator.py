@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NoReturn, TypeGuard
 
 from corrigible.rules.budget import UNITS_OF_VALUE, Exhausted, Oversized, spend, take, take_content
-from corrigible.rules.errors import suggest_spelling
+from corrigible.rules.errors import did_you_mean
 
 from . import syntax as cel
 from .standard import CALLED, INSTEAD, TYPES, Failed, Function, as_double, equal, fits, kind_of
@@ -182,7 +182,7 @@ class _Compiler:
         if name in TYPES:
             kind = TYPES[name]
             return Part(lambda _: kind, "type")
-        hint = suggest_spelling(name, [*self._names, *self._own, *self._functions, *self._bound])
+        hint = did_you_mean(name, [*self._names, *self._own, *self._functions, *self._bound])
         raise ExpressionError(tree.at, f"undeclared reference to '{name}'{hint}")
 
     def _of_scope(self, name: str) -> Part:
@@ -398,7 +398,7 @@ class _Compiler:
             raise ExpressionError(at, f"undeclared reference to '{name}'{hint}")
         known = [one for one, is_method in CALLED if is_method is methods]
         known += _MACROS if methods else (*self._own, *self._functions, *(self._names - {name}))
-        hint = suggest_spelling(name, known)
+        hint = did_you_mean(name, known)
         raise ExpressionError(at, f"undeclared reference to '{name}'{hint}")
 
     def _standard(self, function: Function, arguments: Sequence[cel.Tree], at: int) -> Part:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from corrigible.rules.budget import Oversized, begin_expression, spend
-from corrigible.rules.errors import CorrigibleError, suggest_spelling
+from corrigible.rules.errors import CorrigibleError, did_you_mean
 from corrigible.rules.functions import builtin
 from corrigible.rules.pointer import parameter_pointer
 from corrigible.rules.repair_functions import repair_functions
@@ -242,7 +242,7 @@ def unknown_captures(expression: Expression, captures: Collection[str]) -> Itera
     for root, name in sorted(expression.members):
         if root == "captures" and name and name not in captures:
             groups = f"it has {', '.join(captures)}" if captures else "it has none"
-            hint = suggest_spelling(name, captures) or f"; {groups}"
+            hint = did_you_mean(name, captures) or f"; {groups}"
             yield f'match.message has no group "{name}"{hint}'
 
 
@@ -250,5 +250,5 @@ def unknown_members(expression: Expression) -> Iterator[str]:
     """Yield what is wrong with each member that `request`, `response` and `exchange` never have."""
     for root, name in sorted(expression.members):
         if name and root in _MEMBERS and name not in _MEMBERS[root]:
-            hint = suggest_spelling(name, _MEMBERS[root]) or f"; it has {', '.join(_MEMBERS[root])}"
+            hint = did_you_mean(name, _MEMBERS[root]) or f"; it has {', '.join(_MEMBERS[root])}"
             yield f'{root} has no member "{name}"{hint}'

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, cast
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from corrigible.rules.errors import gather, suggest_spelling
+from corrigible.rules.errors import did_you_mean, gather
 from corrigible.rules.lookup_headers import header_problem
 
 from .yaml_source import Source, Trail
@@ -167,14 +167,14 @@ def _sentence(model: type[BaseModel], error: Any, trail: Trail) -> str:
         keys = _keys_at(model, error["loc"][:-1])
         if RENAMED.get(name) in keys:
             return f'"{name}" is now called "{RENAMED[name]}"'
-        return f'unknown key "{name}"{f" in {owner}" if owner else ""}{suggest_spelling(name, keys)}'
+        return f'unknown key "{name}"{f" in {owner}" if owner else ""}{did_you_mean(name, keys)}'
     if kind == "missing":
         return f'"{name}" is missing'
     if kind == "literal_error":
         expected = str(error["ctx"]["expected"]).replace("'", "")
         given = str(error["input"])
         words = [word.strip() for word in expected.replace(" or ", ",").split(",")]
-        return f'"{name}" is {given}, expected {expected}{suggest_spelling(given, words)}'
+        return f'"{name}" is {given}, expected {expected}{did_you_mean(given, words)}'
     if kind == "value_error":
         return f"{name + ' ' if name else ''}{error['ctx']['error']}"
     return f'"{name}": {error["msg"][0].lower()}{error["msg"][1:]}'

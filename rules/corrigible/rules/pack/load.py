@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from corrigible.rules.errors import AuthoringError, Place, gather, suggest_spelling
+from corrigible.rules.errors import AuthoringError, Place, gather
 from corrigible.rules.language.compile import LONGEST_EXPRESSION, TOO_LONG, compile_rule
 from corrigible.rules.language.evaluator import PackFunction
 from corrigible.rules.language.expression import DEFINITIONS, SCOPE, Functions, environment
@@ -20,7 +20,7 @@ from corrigible.rules.language.syntax import RESERVED, ExpressionError, signatur
 from corrigible.rules.language.yaml_source import Source, read_source
 from corrigible.rules.wordings import Wordings
 from corrigible.rules.wordings.check import check_rows
-from corrigible.schema.error import VocabularyError
+from corrigible.schema.error import VocabularyError, did_you_mean
 from corrigible.schema.exchange import Json
 from corrigible.schema.vocabulary import Vocabulary
 
@@ -75,7 +75,7 @@ def find_pack(name_or_path: str | Path) -> Path:
     names = ", ".join(packs)
     raise AuthoringError(
         Place(path, 0),
-        f"no built-in pack and no folder of that name; built in: {names}{suggest_spelling(str(name_or_path), packs)}",
+        f"no built-in pack and no folder of that name; built in: {names}{did_you_mean(str(name_or_path), packs)}",
     )
 
 
@@ -261,7 +261,7 @@ def _vocabulary(manifest: Source, text: PackText) -> Vocabulary:
     for name, action in text.actions.items():
         trail = ("actions", name)
         if action.base_action not in vocabulary.actions:
-            hint = suggest_spelling(action.base_action, vocabulary.actions)
+            hint = did_you_mean(action.base_action, vocabulary.actions)
             raise manifest.error((*trail, "base_action"), f'"{action.base_action}" is no base action{hint}')
         try:
             vocabulary = vocabulary.register(
@@ -296,5 +296,5 @@ def mapping_problems(manifest: Source, text: PackText) -> Iterator[AuthoringErro
     for refused in text.error.refused:
         for name in refused.operations:
             if name not in known:
-                hint = suggest_spelling(name, known)
+                hint = did_you_mean(name, known)
                 yield manifest.error(("error", "refused"), f'"{name}" is none of the operations of pack.yaml{hint}')

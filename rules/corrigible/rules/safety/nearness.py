@@ -309,14 +309,12 @@ def _nearness(name: str, shape: str) -> float:
     words, shape_words = name.split("_"), shape.split("_")
     if len(words) == len(shape_words):
         return min(_word_nearness(word, other) for word, other in zip(words, shape_words, strict=True))
-    if len(words) > 1 and all(any(_stems(word, other) for other in shape_words) for word in words):
+    if len(words) > 1 and all(
+        any((word == other or (len(word) >= 4 and other.startswith(word))) for other in shape_words) for word in words
+    ):
         return 0.85
     score = _similarity(joined, whole) if joined[0] == whole[0] else 0.0
     return float(score) if score >= 0.85 else 0.0
-
-
-def _stems(word: str, other: str) -> bool:
-    return word == other or (len(word) >= 4 and other.startswith(word))
 
 
 _LEAST_SHARE: Final = 0.6

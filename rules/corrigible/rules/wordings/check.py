@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from corrigible.rules.errors import gather, suggest_spelling
+from corrigible.rules.errors import did_you_mean, gather
 from corrigible.rules.language.file_model import FileModel, Names, checked
 from corrigible.rules.language.pack_model import WordingText
 from corrigible.rules.language.yaml_source import Source, Trail, read_source
@@ -108,7 +108,7 @@ def _of_form(text: WordingText, words: Words) -> Iterator[tuple[str, str]]:
     if not _ID.fullmatch(text.id):
         yield "id", "an id is a kind, a point and a name in lower case, such as exists.seat-taken"
     elif kind not in list(Kind):
-        yield "id", f'"{kind}" is no kind{suggest_spelling(kind, list(Kind))}; kinds: {", ".join(Kind)}'
+        yield "id", f'"{kind}" is no kind{did_you_mean(kind, list(Kind))}; kinds: {", ".join(Kind)}'
     slots: set[str] = set()
     for member, pattern in (("pattern", text.pattern), ("unless", text.unless)):
         for one in pattern if isinstance(pattern, list) else [pattern]:
@@ -117,7 +117,7 @@ def _of_form(text: WordingText, words: Words) -> Iterator[tuple[str, str]]:
                 yield member, problem
     for keyword, value in text.states.items():
         if keyword not in _KEYWORDS:
-            yield "states", f'"{keyword}" is no keyword{suggest_spelling(keyword, _KEYWORDS)}; {", ".join(_KEYWORDS)}'
+            yield "states", f'"{keyword}" is no keyword{did_you_mean(keyword, _KEYWORDS)}; {", ".join(_KEYWORDS)}'
         elif not isinstance(value, _KEYWORDS[keyword]) and not (isinstance(value, str) and _SLOT.fullmatch(value)):
             yield "states", f"{keyword}: {value!r} is none of its values"
         slot = _SLOT.fullmatch(value) if isinstance(value, str) else None
@@ -134,10 +134,10 @@ def _of_pattern(pattern: str, parts: Mapping[str, Any]) -> Iterator[str]:
         return
     for slot in _SLOT.findall(pattern):
         if slot not in SLOTS:
-            yield f"{{{slot}}} is no slot{suggest_spelling(slot, SLOTS)}; slots: {', '.join(SLOTS)}"
+            yield f"{{{slot}}} is no slot{did_you_mean(slot, SLOTS)}; slots: {', '.join(SLOTS)}"
     for part in _PART.findall(pattern):
         if part not in parts:
-            yield f"<{part}> is no part of the language{suggest_spelling(part, parts)}; parts: {', '.join(parts)}"
+            yield f"<{part}> is no part of the language{did_you_mean(part, parts)}; parts: {', '.join(parts)}"
     plain = _LITERAL.sub("", pattern)
     if _GROUP.search(plain):
         yield "groups are written (?:...): values come from slots"

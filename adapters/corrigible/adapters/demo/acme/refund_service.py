@@ -308,12 +308,8 @@ def _permit(operation: str, role: str) -> None:
 
 def _find(collection: Mapping[str, Kept], name: str, kind: str, place: str = "path") -> Kept:
     if name not in collection:
-        raise _missing(kind, place)
+        raise refuse(404, f"{kind}_not_found", f"There is no such {kind}.", place)
     return collection[name]
-
-
-def _missing(kind: str, place: str) -> Refused:
-    return refuse(404, f"{kind}_not_found", f"There is no such {kind}.", place)
 
 
 def _pending(call: ServiceCall) -> Approval:

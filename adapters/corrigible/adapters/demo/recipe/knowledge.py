@@ -72,10 +72,6 @@ def has_words(text: str, words: str) -> bool:
     return words in text and re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
 
 
-def _forms(unit: str) -> tuple[str, ...]:
-    return unit, f"{unit}s", f"{unit}es"
-
-
 @dataclass(frozen=True, slots=True)
 class Knowledge:
     """The acceptance data, indexed for look-ups."""
@@ -117,7 +113,7 @@ class Knowledge:
     def is_vague_unit(self, unit: str) -> bool:
         """Say whether a unit measures nothing: "handful", "pinches", "a splash of"."""
         words = normal(unit).split()
-        return any(form in words for vague in self.vague_units for form in _forms(vague))
+        return any(form in words for vague in self.vague_units for form in (vague, f"{vague}s", f"{vague}es"))
 
     def measures_vaguely(self, name: str) -> bool:
         """Say whether a name begins with such a unit: "a handful of flour"."""

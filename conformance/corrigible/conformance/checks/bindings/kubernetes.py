@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, Final
 
 from corrigible.conformance.checks.support.exchange import (
     PROXY,
     Explained,
+    answering_for_upstream,
+    as_sent,
     body_of,
     cases,
     encoded,
@@ -26,7 +28,6 @@ from corrigible.conformance.checks.support.exchange import (
     reader_findings,
     require_answer,
     script,
-    sent,
 )
 from corrigible.conformance.checks.support.known_error import found, passes
 from corrigible.conformance.model.vector import Exchange, exchange
@@ -66,15 +67,9 @@ def api_server() -> ApiServer:
     return ApiServer(servers)
 
 
-@contextmanager
-def serving(subject: Subject) -> Iterator[None]:
+def serving(subject: Subject) -> AbstractContextManager[None]:
     """Let the upstream be an API server for what no script is for: look-ups and dry runs."""
-    upstream = subject.suite_upstream
-    before, upstream.api = upstream.api, api_server()
-    try:
-        yield
-    finally:
-        upstream.api = before
+    return answering_for_upstream(subject, api_server())
 
 
 def _to(request: HttpRequest, script: Script) -> Answering:
@@ -91,7 +86,7 @@ def refusals(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
     """Yield every refusal of the vectors, asked for directly and through the subject."""
     with serving(subject):
         for vector in exchange(PROFILE):
-            request = sent(vector.request)
+            request = as_sent(vector.request)
             pair = subject.both(request, _to(request, script(vector.answer)))
             require_answer(pair.through)
             yield vector, request, pair
@@ -124,13 +119,8 @@ def added_causes(native: list[Any], actual: list[Any], request: HttpRequest) -> 
         yield Finding("SRF-K8S-02", sentence, [*native, {"reason": CAUSE, "message": "..."}], actual, request)
         return
     if actual[len(actual) - len(own_causes) :] != own_causes:
-        yield Finding(
-            "SRF-K8S-02",
-            "causes of the feedback stand between the native ones",
-            [*native, *own_causes],
-            actual,
-            request,
-        )
+        sentence = "causes of the feedback stand between the native ones"
+        yield Finding("SRF-K8S-02", sentence, [*native, *own_causes], actual, request)
     for cause in own_causes:
         message = cause.get("message")
         if not isinstance(message, str) or not message.strip():
@@ -207,7 +197,7 @@ def no_writes(subject: Subject) -> Iterator[Finding]:
     """What a proxy sends of its own accord reads, or is a dry run."""
     with serving(subject):
         for vector in exchange(PROFILE):
-            request = sent(vector.request).adding(subject.caller())
+            request = as_sent(vector.request).adding(subject.caller())
             require_answer(subject.through(request, _to(request, script(vector.answer))))
             own = [
                 received.sent
@@ -240,13 +230,10 @@ def unread(subject: Subject) -> Iterator[Finding]:
     with serving(subject):
         for name, request, script in cases("kubernetes/unread"):
             pair = subject.both(request, script)
-            response = require_answer(pair.through)
-            if (response.status, response.header("content-type"), response.body) != (
-                pair.direct.status,
-                pair.direct.header("content-type"),
-                pair.direct.body,
-            ):
-                yield Finding("SRF-TRN-02", f"{name} changed", repr(pair.direct.body), repr(response.body), request)
+            sides = (pair.direct, require_answer(pair.through))
+            native, actual = ((one.status, one.header("content-type"), one.body) for one in sides)
+            if native != actual:
+                yield Finding("SRF-TRN-02", f"{name} changed", repr(native[2]), repr(actual[2]), request)
 
 
 def successes(subject: Subject) -> Iterator[Finding]:
@@ -478,7 +465,7 @@ def asked_for(review: Json) -> Request:
 def denials(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
     """Yield every denial of the vectors, asked for directly and through the subject."""
     for vector in exchange(WEBHOOK):
-        request = sent(vector.request).adding(_AGENT)
+        request = as_sent(vector.request).adding(_AGENT)
         pair = subject.both(request, script(vector.answer))
         require_answer(pair.through)
         yield vector, request, pair
@@ -617,12 +604,9 @@ _TIMEOUT: Final = 2.0
 
 def in_time(subject: Subject) -> Iterator[Finding]:
     """The verdict arrives well before the API server stops waiting, whatever the proxy asks besides."""
-    upstream = subject.suite_upstream
-    before = upstream.api
-    upstream.api = lambda received: Script((Pause(2 * _TIMEOUT),), close=True)
-    try:
+    with answering_for_upstream(subject, lambda received: Script((Pause(2 * _TIMEOUT),), close=True)):
         for vector in exchange(WEBHOOK):
-            request = sent(vector.request)
+            request = as_sent(vector.request)
             sent_request = HttpRequest(
                 "POST", f"{vector.request.path}?timeout={_TIMEOUT:g}s", (_JSON, _AGENT), request.body
             )
@@ -633,8 +617,6 @@ def in_time(subject: Subject) -> Iterator[Finding]:
                     "SRF-K8S-04", sentence, f"under {_TIMEOUT:g} s", f"{response.seconds:.1f} s", sent_request
                 )
                 return
-    finally:
-        upstream.api = before
 
 
 def asked_once(subject: Subject) -> Iterator[Finding]:

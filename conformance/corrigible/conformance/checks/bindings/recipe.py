@@ -8,18 +8,18 @@ from typing import Any, Final
 from corrigible.conformance.checks.support.exchange import (
     EITHER,
     Explained,
+    as_sent,
     body_of,
     encoded,
     judged_checks,
     profile_checks,
     require_answer,
     script,
-    sent,
 )
 from corrigible.conformance.model.vector import Exchange, exchange
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
-from corrigible.conformance.validators.finding import Finding, Registered
+from corrigible.conformance.validators.finding import Finding, Registered, listed
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import MEMBER
 from corrigible.schema.word import BASE_ACTIONS
@@ -53,7 +53,7 @@ _ACCEPTANCE: Final = {"success": True, "data": {"recipe_name": "Tea", "validatio
 
 
 def _in_mode(request: Request, mode: str, **more: str) -> HttpRequest:
-    return sent(Request(request.method, request.path, {"mode": mode, **more}, request.headers, request.body))
+    return as_sent(Request(request.method, request.path, {"mode": mode, **more}, request.headers, request.body))
 
 
 def _ask(subject: Subject, request: HttpRequest, upstream_answer: Mapping[str, Any]) -> HttpResponse:
@@ -79,13 +79,8 @@ def refused_with_success(subject: Subject) -> Iterator[Finding]:
         for _, request, response in refusals(subject, mode):
             success = body_of(response).get("success")
             if (response.status, success) != (200, False):
-                yield Finding(
-                    "SRF-RCP-01",
-                    "a refusal is not 200 with success false",
-                    [200, False],
-                    [response.status, success],
-                    request,
-                )
+                sentence = "a refusal is not 200 with success false"
+                yield Finding("SRF-RCP-01", sentence, [200, False], [response.status, success], request)
         for request, response in _acceptances(subject, mode):
             success = body_of(response).get("success")
             if (response.status, success) != (200, True):
@@ -103,19 +98,17 @@ def errors_listed(subject: Subject) -> Iterator[Finding]:
     """The verbose and the reflective mode list what is wrong, each with a code and a message."""
     for mode in ("traditional_verbose", "reflective"):
         for _, request, response in refusals(subject, mode):
-            listed = body_of(response).get(ERRORS)
-            if not isinstance(listed, list) or not listed:
-                yield Finding("SRF-RCP-02", f"a refusal in mode {mode} lists no {ERRORS}", "[...]", listed, request)
+            errors = body_of(response).get(ERRORS)
+            if not isinstance(errors, list) or not errors:
+                yield Finding("SRF-RCP-02", f"a refusal in mode {mode} lists no {ERRORS}", "[...]", errors, request)
                 continue
-            for error in listed:
+            for error in errors:
                 if not (isinstance(error, dict) and _text(error.get("code")) and _text(error.get("message"))):
-                    yield Finding(
-                        "SRF-RCP-02",
+                    sentence, wanted = (
                         "an error has no text as its code and message",
                         {"code": "a text", "message": "a text"},
-                        error,
-                        request,
                     )
+                    yield Finding("SRF-RCP-02", sentence, wanted, error, request)
 
 
 def _text(value: Json) -> bool:
@@ -131,13 +124,8 @@ def both_endpoints(subject: Subject) -> Iterator[Finding]:
         spoke = [response for _, response in responses if MEMBER in body_of(response)]
         if not spoke:
             request, response = responses[0]
-            yield Finding(
-                "SRF-RCP-03",
-                f"{path} gives no {MEMBER} for any of its refusals",
-                MEMBER,
-                sorted(body_of(response)),
-                request,
-            )
+            sentence = f"{path} gives no {MEMBER} for any of its refusals"
+            yield Finding("SRF-RCP-03", sentence, MEMBER, sorted(body_of(response)), request)
 
 
 def mode_names(subject: Subject) -> Iterator[Finding]:
@@ -168,8 +156,8 @@ def same_rules(subject: Subject) -> Iterator[Finding]:
         for mode in ("traditional_verbose", "reflective"):
             for query in ({}, {"validation": "strict"}):
                 request = _in_mode(vector.request, mode, **query)
-                listed = body_of(_ask(subject, request, vector.answer)).get(ERRORS)
-                by_operation["&".join([f"mode={mode}", *(f"{n}={v}" for n, v in query.items())])] = listed
+                errors = body_of(_ask(subject, request, vector.answer)).get(ERRORS)
+                by_operation["&".join([f"mode={mode}", *(f"{n}={v}" for n, v in query.items())])] = errors
         first, *others = by_operation.values()
         if any(other != first for other in others):
             sentence = f"{vector.description} What is wrong depends on the mode, or on saying validation=strict"
@@ -181,13 +169,8 @@ def absent_on_success(subject: Subject) -> Iterator[Finding]:
     for mode in MODES:
         for request, response in _acceptances(subject, mode):
             if MEMBER in body_of(response):
-                yield Finding(
-                    "SRF-COR-07",
-                    f"mode {mode} gives feedback for a success",
-                    "no feedback",
-                    body_of(response)[MEMBER],
-                    request,
-                )
+                sentence = f"mode {mode} gives feedback for a success"
+                yield Finding("SRF-COR-07", sentence, "no feedback", body_of(response)[MEMBER], request)
 
 
 def action_names(subject: Subject) -> Iterator[Finding]:
@@ -205,12 +188,7 @@ def action_names(subject: Subject) -> Iterator[Finding]:
 
 def _suggestions(body: Mapping[str, Any]) -> list[Any]:
     feedback = body.get(MEMBER)
-    suggestions = feedback.get("suggestions") if isinstance(feedback, dict) else None
-    return (
-        [suggestion for suggestion in suggestions if isinstance(suggestion, dict)]
-        if isinstance(suggestions, list)
-        else []
-    )
+    return listed(feedback, "suggestions") if isinstance(feedback, dict) else []
 
 
 _VOCABULARY: Final = {name: Registered("MODIFY_PARAMS", {}) for name in ACTIONS - {"MODIFY_PARAMS"}}

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from google.protobuf import duration_pb2, json_format
 from google.protobuf.descriptor import FieldDescriptor
-from google.rpc import error_details_pb2
 from google.rpc import error_details_pb2 as known
 
 from corrigible.conformance.checks.grpc.call import (
@@ -286,7 +285,7 @@ def _field(message: Any, name: str) -> Any:
 
 
 def _exhausted(seconds: int) -> Any:
-    wait = error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=seconds))
+    wait = known.RetryInfo(retry_delay=duration_pb2.Duration(seconds=seconds))
     return refusal(8, "rate limit exceeded", wait)
 
 
@@ -358,7 +357,7 @@ def _whole(value: Json) -> Json:
 
 
 def _detail(document: Mapping[str, Json]) -> Any:
-    kind = getattr(error_details_pb2, str(document["@type"]).rpartition(".")[2])
+    kind = getattr(known, str(document["@type"]).rpartition(".")[2])
     return json_format.ParseDict({name: value for name, value in document.items() if name != "@type"}, kind())
 
 
@@ -367,6 +366,7 @@ _SECRETS: Final = ("corr-token-4f1e9a77", "corr-key-80b3cd25", "corr-field-c61d0
 _IDENTIFIER: Final = re.compile(r"\w{1,64}", re.ASCII)
 _ROUNDS: Final = 4
 _TURNS: Final = 4
+"""A payload goes to every fourth place, the next one to others: in the end each place has had ten of them."""
 
 
 def no_word_obeyed(calls: Calls) -> Iterable[Finding]:
@@ -376,7 +376,7 @@ def no_word_obeyed(calls: Calls) -> Iterable[Finding]:
         text, marks = payload.text, payload.markers
         if _IDENTIFIER.fullmatch(text):
             continue  # a name may be repeated as one
-        for label, answer in _share(number, [*_poisoned(text)]):
+        for label, answer in [*_poisoned(text)][number % _TURNS :: _TURNS]:
             result = calls.through(call := calls.sent("CreateOrder", _ORDER), answer)
             if result.feedback is None:
                 continue
@@ -390,11 +390,6 @@ def no_word_obeyed(calls: Calls) -> Iterable[Finding]:
                 yield calls.finding("SRF-SEC-02", sentence, call, "visible characters", names)
     if not annotated_count:
         raise NotApplicable("no refusal with free text gets feedback")
-
-
-def _share(number: int, places: list[tuple[str, Answer]]) -> list[tuple[str, Answer]]:
-    """Return every fourth place, others for the next payload: in the end each has had ten of them."""
-    return places[number % _TURNS :: _TURNS]
 
 
 def _poisoned(text: str) -> Iterator[tuple[str, Answer]]:

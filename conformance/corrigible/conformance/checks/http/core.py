@@ -17,6 +17,7 @@ from typing import Any, Final
 from corrigible.conformance.checks.support.exchange import (
     ASK,
     PROFILES,
+    PROXY,
     Refused,
     annotated_error,
     answering_for_upstream,
@@ -28,6 +29,7 @@ from corrigible.conformance.checks.support.exchange import (
     is_trial,
     native,
     no_feedback,
+    profile_checks,
     refusals,
     refusals_with_feedback,
     refused,
@@ -349,13 +351,9 @@ CHECKS: tuple[Check, ...] = (
     _check("deterministic", "The same refusal gets the same feedback", ("SRF-COR-10",), _deterministic),
     _check("each-answered", "Every fault is answered", ("SRF-COR-11",), _each_answered),
     _check("terminal-alone", "What ends the matter stands alone", ("SRF-COR-12",), validated("SRF-COR-12")),
-    Check(
-        "core/unknown-is-no-end",
-        "What is not known is not the end",
-        ("SRF-COR-17",),
-        _unknown_is_no_end,
-        PROFILES,
-        frozenset({"proxy"}),
+    *profile_checks(
+        ("core", PROFILES, PROXY),
+        ("unknown-is-no-end", "What is not known is not the end", _unknown_is_no_end, "SRF-COR-17"),
     ),
     _check("actors", "Who can act is said", ("SRF-COR-18",), validated("SRF-COR-18")),
     _check("messages", "Every suggestion says what it is for", ("SRF-COR-13",), validated("SRF-COR-13")),
@@ -527,7 +525,7 @@ def _wait_check(name: str, title: str, requirement: str) -> Check:
 
 
 RETRIES: tuple[Check, ...] = (
-    Check("retry/passed-on", "Waits are passed on", ("SRF-RTY-01",), _passed_on, PROFILES, frozenset({"proxy"})),
+    Check("retry/passed-on", "Waits are passed on", ("SRF-RTY-01",), _passed_on, PROFILES, PROXY),
     _wait_check("not-blindly", "No unsafe call is repeated without a key", "SRF-RTY-02"),
     _wait_check("not-after-the-end", "Where nothing helps there is no retry", "SRF-RTY-03"),
     _wait_check("bounded", "Repeating ends", "SRF-RTY-04"),
@@ -559,7 +557,7 @@ def _run(exchange: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
 
 
 DIALECTS: tuple[Check, ...] = tuple(
-    Check(f"vector/{one.id}", one.description, one.requirements, _run(one), frozenset({profile}), frozenset({"proxy"}))
+    Check(f"vector/{one.id}", one.description, one.requirements, _run(one), frozenset({profile}), PROXY)
     for profile in sorted(PROFILES)
     for one in vector.exchange(profile)
 )

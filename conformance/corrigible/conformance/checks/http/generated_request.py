@@ -237,7 +237,7 @@ def _sent(case: Case[Any], base: str) -> HttpRequest | None:
         if case.media_type is None or not _is_json(case.media_type):
             return None
         try:
-            body = _encoded(case.body)
+            body = json.dumps(case.body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         except (TypeError, ValueError):
             return None
         headers.append(("Content-Type", case.media_type))
@@ -258,10 +258,6 @@ def _preference(case: Case[Any]) -> dict[str, str]:
         if "reflective" in allowed and (value is None or value in allowed):
             parameters[parameter.name] = "reflective"
     return parameters
-
-
-def _encoded(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def _is_json(media: str) -> bool:

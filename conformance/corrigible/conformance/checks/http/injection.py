@@ -16,7 +16,7 @@ from corrigible.conformance.checks.support import exchange
 from corrigible.conformance.checks.support.exchange import ASK
 from corrigible.conformance.model.yaml_file import VECTORS
 from corrigible.conformance.reference.upstream import Received, Script, answer
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, KeepAlive
 from corrigible.conformance.validators.finding import Finding, texts
 from corrigible.conformance.validators.trust import hidden
@@ -257,13 +257,7 @@ def _repeated(place: Place, payload: Payload, request: HttpRequest, feedback: Ma
         yield Finding("SRF-SEC-02", sentence, f"nothing of {payload.id}", names, request)
 
 
-CHECKS: tuple[Check, ...] = (
-    Check(
-        "trust/injection",
-        "No text of the upstream gets into feedback",
-        ("SRF-SEC-01", "SRF-SEC-02"),
-        _not_repeated,
-        exchange.PROFILES,
-        frozenset({"proxy"}),
-    ),
+CHECKS = exchange.profile_checks(
+    ("trust", exchange.PROFILES, exchange.PROXY),
+    ("injection", "No text of the upstream gets into feedback", _not_repeated, "SRF-SEC-01 SRF-SEC-02"),
 )

@@ -51,7 +51,9 @@ class Comparison:
             self.unjudged += 1
             return
         # OpenAPI does not forbid parameters that a description does not list; the suite's own validator does.
-        wrong = [one for one in own if not _is_about_unlisted_parameter(one)]
+        wrong = [
+            one for one in own if not (one.pointer.startswith("/query/") and one.keyword == "additionalProperties")
+        ]
         if own and not wrong and not second:
             self.unjudged += 1
         elif bool(wrong) is bool(second):
@@ -73,10 +75,6 @@ class Comparison:
         if self.unjudged:
             text += f" and cannot tell of {self.unjudged}"
         return f"{text}; for one, {self.differences[0]}." if self.differences else f"{text}."
-
-
-def _is_about_unlisted_parameter(breach: Breach) -> bool:
-    return breach.pointer.startswith("/query/") and breach.keyword == "additionalProperties"
 
 
 def _judge(subject: Subject, own: Description) -> SecondJudge:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.conformance.checks.http import injection
@@ -18,6 +18,7 @@ from corrigible.conformance.checks.support.exchange import (
     ASK,
     JSON,
     PROFILES,
+    PROXY,
     Refused,
     annotated_error,
     answering_for_upstream,
@@ -26,6 +27,7 @@ from corrigible.conformance.checks.support.exchange import (
     is_trial,
     native,
     no_feedback,
+    profile_checks,
     send_error_request,
     send_for_answer,
 )
@@ -72,14 +74,9 @@ def _target(response: HttpResponse) -> str | None:
     return link[1] if link is not None and link[1].startswith("/") else None
 
 
-LINKED: Final = (
-    Check(
-        "trust/linked",
-        "Feedback that is fetched is for its caller alone",
-        ("SRF-SEC-12",),
-        for_its_caller_alone,
-        profiles=frozenset({"http-json"}),
-    ),
+LINKED: Final = profile_checks(
+    ("trust", "http-json", PROXY),
+    ("linked", "Feedback that is fetched is for its caller alone", for_its_caller_alone, "SRF-SEC-12"),
 )
 
 
@@ -134,12 +131,8 @@ def _loop_findings(feedbacks: Sequence[Feedback | None], who: str) -> Iterator[F
         if feedback is not None and _escalates(feedback):
             action = str(loop.get("action", "")).lower() if isinstance(loop, Mapping) else None
             if action != "escalate":
-                yield Finding(
-                    "SRF-SEC-08",
-                    "A person is called in, and the member loop does not say so.",
-                    "escalate",
-                    loop,
-                )
+                text = "A person is called in, and the member loop does not say so."
+                yield Finding("SRF-SEC-08", text, "escalate", loop)
             return
 
 
@@ -295,11 +288,8 @@ def _never_again(subject: Subject) -> Iterator[Finding]:
         for feedback in _feedbacks(subject, [request] * 3, [caller] * 3):
             suggestions = feedback.get("suggestions") if feedback is not None else None
             loop = feedback.get("loop") if feedback is not None else None
-            leading = (
-                suggestions[0]
-                if isinstance(suggestions, list) and suggestions and isinstance(suggestions[0], Mapping)
-                else {}
-            )
+            listed = suggestions if isinstance(suggestions, list) else []
+            leading = next((one for one in listed[:1] if isinstance(one, Mapping)), {})
             edit = {name: leading.get(name) for name in ("action", "parameters", "patch")}
             next_one = isinstance(loop, Mapping) and str(loop.get("action")).lower() == "next_alternative"
             if next_one and edit in first:
@@ -319,14 +309,10 @@ _TITLES: Final = (
     ("never-again", "The next alternative is one that was not offered before", _never_again),
     ("strangers", "Others, and other things, are in no loop", _strangers),
 )
-REPEATS: tuple[Check, ...] = tuple(
-    Check(f"trust/loop/{name}", title, ("SRF-SEC-08",), run, PROFILES, frozenset({"proxy"}))
-    for name, title, run in _TITLES
-)
+REPEATS = profile_checks(("trust/loop", PROFILES, PROXY), *((*row, "SRF-SEC-08") for row in _TITLES))
 
 
 Answering = Callable[[Received], Script | None]
-_PROXY: Final = frozenset({"proxy"})
 _ORDER: Final = {"customer": "cus_ada", "currency": "eur", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
 
 
@@ -434,11 +420,12 @@ def _lookups_are_the_callers(subject: Subject) -> Iterator[Finding]:
         yield no_feedback(len(error_requests(subject)), "SRF-SEC-07")
 
 
-class _Asked:
+class _Asked(NamedTuple):
     """One refusal and what the upstream was asked meanwhile."""
 
-    def __init__(self, request: HttpRequest, response: HttpResponse, others: list[HttpRequest]) -> None:
-        self.sent, self.feedback, self.others = request, response.feedback, others
+    sent: HttpRequest
+    feedback: Feedback | None
+    others: list[HttpRequest]
 
 
 def _looking_up(subject: Subject, other_origin: str) -> Iterator[_Asked]:
@@ -481,7 +468,7 @@ def _observed(subject: Subject, request: Request, credentials: list[tuple[str, s
     sent = as_sent(request).adding(ASK, *credentials)
     before = len(subject.suite_upstream.requests)
     response = send_for_answer(subject, sent)
-    return _Asked(sent, response, _sent_meanwhile(subject, before, sent))
+    return _Asked(sent, response.feedback, _sent_meanwhile(subject, before, sent))
 
 
 def _is_a_lookup(request: HttpRequest) -> Iterator[Finding]:
@@ -534,13 +521,8 @@ def _verified(refusal: Refused, others: list[HttpRequest]) -> Iterator[Finding]:
         problem = _untrue(claim, refusal, stage.after, tried, reads)
         if problem:
             sentence = f"Suggestion {stage.index} about {refusal.by.name} says it is verified: {problem}."
-            yield Finding(
-                "SRF-SEC-09",
-                sentence,
-                [f"{other.method} {other.target}" for other in others],
-                dict(claim),
-                refusal.sent,
-            )
+            asked = [f"{other.method} {other.target}" for other in others]
+            yield Finding("SRF-SEC-09", sentence, asked, dict(claim), refusal.sent)
 
 
 def _untrue(
@@ -630,12 +612,12 @@ CHECKS: tuple[Check, ...] = (
     *injection.CHECKS,
     Check("trust/clean", "Texts are clean and short", ("SRF-SEC-02",), validated("SRF-SEC-02"), PROFILES, ROLES),
     Check("trust/evidence", "Evidence is there and true", ("SRF-SEC-03",), _evidence_is_true, PROFILES, ROLES),
-    Check("trust/secrets", "Secrets of a request stay there", ("SRF-SEC-05",), _secrets_stay, PROFILES, _PROXY),
+    Check("trust/secrets", "Secrets of a request stay there", ("SRF-SEC-05",), _secrets_stay, PROFILES, PROXY),
     Check("trust/no-secret", "No known secret is repeated", ("SRF-SEC-05",), validated("SRF-SEC-05"), PROFILES, ROLES),
-    Check("trust/no-oracle", "Nobody hears what they may not read", ("SRF-SEC-06",), _no_oracle, PROFILES, _PROXY),
-    Check("trust/lookups", "Look-ups are the caller's", ("SRF-SEC-07",), _lookups_are_the_callers, PROFILES, _PROXY),
+    Check("trust/no-oracle", "Nobody hears what they may not read", ("SRF-SEC-06",), _no_oracle, PROFILES, PROXY),
+    Check("trust/lookups", "Look-ups are the caller's", ("SRF-SEC-07",), _lookups_are_the_callers, PROFILES, PROXY),
     *REPEATS,
-    Check("trust/claims", "What is said to be verified was", ("SRF-SEC-09",), _claims_are_true, PROFILES, _PROXY),
+    Check("trust/claims", "What is said to be verified was", ("SRF-SEC-09",), _claims_are_true, PROFILES, PROXY),
     Check(
         "trust/confidence", "Confidence can be recomputed", ("SRF-SEC-10",), validated("SRF-SEC-10"), PROFILES, ROLES
     ),

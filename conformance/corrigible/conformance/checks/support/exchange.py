@@ -16,7 +16,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -57,9 +57,6 @@ def feedback_findings(annotated: AnnotatedError, requirements: frozenset[str] | 
     else:
         findings = (finding for judge in JUDGES for finding in judge(annotated))
     yield from (finding for finding in findings if requirements is None or finding.requirement in requirements)
-
-
-_JSON: Final = ("Content-Type", "application/json")
 
 
 class Case(NamedTuple):
@@ -118,16 +115,6 @@ def _as_bytes(value: Json) -> bytes:
             return base64.b64decode(text)
         case _:
             return str(value).encode("latin-1")
-
-
-def sent(request: Request) -> HttpRequest:
-    """Return a request document as it goes out, its body as JSON."""
-    query = urlencode(dict(request.query), doseq=True)
-    body = b"" if request.body is None else encoded(request.body)
-    headers = [(name.title(), value) for name, value in request.headers.items()]
-    if body and not any(name == "Content-Type" for name, _ in headers):
-        headers.append(_JSON)
-    return HttpRequest(request.method, request.path + (f"?{query}" if query else ""), tuple(headers), body)
 
 
 def script(native: Mapping[str, Any]) -> Script:
@@ -253,7 +240,7 @@ Refusals = Iterator[tuple[Exchange, HttpRequest, HttpResponse]]
 def refusals_of(profile: str, subject: Subject) -> Refusals:
     """Yield every refusal of a profile's vectors; the upstream of a proxy gives the vector's answer."""
     for vector in exchange(profile):
-        request = sent(vector.request)
+        request = as_sent(vector.request)
         response = subject.through(request, script(vector.answer) if subject.upstream is not None else None)
         yield vector, request, require_answer(response)
 
@@ -294,11 +281,12 @@ def _run(
     return run
 
 
-def profile_checks(where: tuple[str, str, frozenset[Role]], *rows: Row) -> tuple[Check, ...]:
-    """Return checks by prefix, profile and roles. A row: name, title, run and the requirements, separated by blanks."""
-    prefix, profile, roles = where
+def profile_checks(where: tuple[str, str | frozenset[str], frozenset[Role]], *rows: Row) -> tuple[Check, ...]:
+    """Return checks by prefix, profiles, roles. A row: name, title, run and the requirements, separated by blanks."""
+    prefix, one_or_more, roles = where
+    profiles = frozenset({one_or_more}) if isinstance(one_or_more, str) else one_or_more
     return tuple(
-        Check(f"{prefix}/{name}", title, tuple(requirements.split()), run, frozenset({profile}), roles)
+        Check(f"{prefix}/{name}", title, tuple(requirements.split()), run, profiles, roles)
         for name, title, run, requirements in rows
     )
 
@@ -376,10 +364,7 @@ def error_requests(subject: Subject) -> tuple[ErrorRequest, ...]:
 
 def _below(error_request: ErrorRequest, base: str) -> ErrorRequest:
     request = error_request.request
-    moved = Request(request.method, base + request.path, request.query, request.headers, request.body, request.form)
-    return ErrorRequest(
-        error_request.name, moved, error_request.way, error_request.faults, error_request.state, error_request.secrets
-    )
+    return replace(error_request, request=replace(request, path=base + request.path))
 
 
 def with_several_faults(subject: Subject) -> list[ErrorRequest]:
@@ -474,32 +459,23 @@ def no_feedback(count: int, requirement: str) -> Finding:
 
 def send_for_answer(subject: Subject, request: HttpRequest, line: KeepAlive | None = None) -> HttpResponse:
     """Send, and raise CouldNotTell where there was no whole answer."""
-    response = subject.wire.send(request, line=line)
-    if response.status == 0 or response.error is not None:
-        raise CouldNotTell(response.error or "there was no answer")
-    return response
+    return require_answer(subject.wire.send(request, line=line))
 
 
 def as_sent(request: Request) -> HttpRequest:
     """Return a request document as it goes out."""
     pairs = [(n, v) for n, value in request.query.items() for v in (value if isinstance(value, list) else [value])]
-    target = request.path + (f"?{urlencode([(n, _text(v)) for n, v in pairs])}" if pairs else "")
+    target = request.path + (
+        f"?{urlencode([(n, (str(v).lower() if isinstance(v, bool) else str(v))) for n, v in pairs])}" if pairs else ""
+    )
     headers = [(name, value) for name, value in request.headers.items()]
     body = b""
     if request.body is not None:
-        body = (urlencode if request.form else _compact)(request.body).encode()
+        body = urlencode(request.body).encode() if request.form else encoded(request.body)
         if not any(name.lower() == "content-type" for name, _ in headers):
             kind = "application/x-www-form-urlencoded" if request.form else "application/json"
             headers.append(("Content-Type", kind))
     return HttpRequest(request.method, target, tuple(headers), body)
-
-
-def _compact(value: Json) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-
-def _text(value: Json) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @cache

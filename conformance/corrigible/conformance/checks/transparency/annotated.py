@@ -10,10 +10,10 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from corrigible.conformance.checks.support.exchange import ASK, JSON
+from corrigible.conformance.checks.support.exchange import ASK, JSON, PROXY, Row, profile_checks
 from corrigible.conformance.checks.support.known_error import (
     KNOWN,
     NEEDS_A_LOOK,
@@ -33,7 +33,7 @@ from corrigible.conformance.checks.support.known_error import (
 from corrigible.conformance.checks.transparency.passing import GET
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.upstream import Script, answer, chunked
-from corrigible.conformance.suite.subject import Check, Pair, Subject
+from corrigible.conformance.suite.subject import Pair, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, encoded, readable
 from corrigible.conformance.validators.finding import Finding
 from corrigible.schema.exchange import Json
@@ -104,7 +104,7 @@ def type_kept(subject: Subject) -> Iterator[Finding]:
         before, after = pair.direct.values("content-type"), pair.through.values("content-type")
         if before != after:
             sentence = f"an annotated answer of type {name} is of another type"
-            yield Finding("SRF-TRN-04", sentence, _list(before), _list(after), KNOWN)
+            yield Finding("SRF-TRN-04", sentence, list(before), list(after), KNOWN)
 
 
 def headers_kept(subject: Subject) -> Iterator[Finding]:
@@ -186,7 +186,7 @@ def length_kept_right(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-TRN-06", sentence, "a whole answer", through.error, KNOWN, place="/body")
         lengths = through.values("content-length")
         if len(lengths) > 1 or (lengths and through.header("transfer-encoding") is not None):
-            yield Finding("SRF-TRN-06", f"{name}: the annotated answer is framed twice", None, _list(lengths), KNOWN)
+            yield Finding("SRF-TRN-06", f"{name}: the annotated answer is framed twice", None, list(lengths), KNOWN)
         yield from _readable("SRF-TRN-06", name, pair)
 
 
@@ -313,7 +313,7 @@ def _readable(requirement: str, name: str, pair: Pair) -> Iterator[Finding]:
     except ValueError as problem:
         sentence = f"{name}: the annotated body is not coded as its Content-Encoding says: {problem}"
         yield Finding(
-            requirement, sentence, _list(pair.direct.values("content-encoding")), text(pair.through.body), KNOWN
+            requirement, sentence, list(pair.direct.values("content-encoding")), text(pair.through.body), KNOWN
         )
         return
     try:
@@ -350,35 +350,24 @@ def _right(name: str, body: bytes) -> str:
             return f"sha-256=:{sha}:"
 
 
-def _list(values: Iterable[str]) -> list[Json]:
-    return list(values)
-
-
-Run = Callable[[Subject], Iterable[Finding]]
-RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
-    ("annotated/status", "an annotated error keeps its status", ("SRF-TRN-03",), status_kept),
-    ("annotated/refusal", "every refusal keeps status and members", ("SRF-TRN-03", "SRF-TRN-05"), every_refusal_kept),
-    ("annotated/type", "an annotated error keeps its Content-Type", ("SRF-TRN-04",), type_kept),
-    ("annotated/headers", "an annotated error keeps its other headers", ("SRF-TRN-05",), headers_kept),
-    ("annotated/members", "native members, their order and their numbers stay", ("SRF-TRN-05",), members_kept),
-    (
-        "annotated/verbose",
-        "the mode verbose adds, and changes nothing",
-        ("SRF-TRN-03", "SRF-TRN-05"),
-        verbose_is_additive,
-    ),
-    ("annotated/length", "the framing fits the new body", ("SRF-TRN-06",), length_kept_right),
-    ("annotated/coding", "the coding fits the new body", ("SRF-TRN-06",), coding_kept_right),
-    ("annotated/digest", "digests fit the new body or go", ("SRF-TRN-06",), digests_kept_right),
-    ("annotated/checksum", "checksums of vendors fit the body or go", ("SRF-TRN-06",), checksums_kept_right),
-    ("annotated/etag", "a strong ETag does not stand over another body", ("SRF-TRN-06",), tags_kept_right),
-    ("annotated/signature", "a signed body is left alone", ("SRF-TRN-06",), signed_left_alone),
-    ("annotated/own-member", "an upstream's own recovery_feedback stays", ("SRF-TRN-07",), own_member_kept),
+RUNS: Final[tuple[Row, ...]] = (
+    ("annotated/status", "an annotated error keeps its status", status_kept, "SRF-TRN-03"),
+    ("annotated/refusal", "every refusal keeps status and members", every_refusal_kept, "SRF-TRN-03 SRF-TRN-05"),
+    ("annotated/type", "an annotated error keeps its Content-Type", type_kept, "SRF-TRN-04"),
+    ("annotated/headers", "an annotated error keeps its other headers", headers_kept, "SRF-TRN-05"),
+    ("annotated/members", "native members, their order and their numbers stay", members_kept, "SRF-TRN-05"),
+    ("annotated/verbose", "the mode verbose adds, and changes nothing", verbose_is_additive, "SRF-TRN-03 SRF-TRN-05"),
+    ("annotated/length", "the framing fits the new body", length_kept_right, "SRF-TRN-06"),
+    ("annotated/coding", "the coding fits the new body", coding_kept_right, "SRF-TRN-06"),
+    ("annotated/digest", "digests fit the new body or go", digests_kept_right, "SRF-TRN-06"),
+    ("annotated/checksum", "checksums of vendors fit the body or go", checksums_kept_right, "SRF-TRN-06"),
+    ("annotated/etag", "a strong ETag does not stand over another body", tags_kept_right, "SRF-TRN-06"),
+    ("annotated/signature", "a signed body is left alone", signed_left_alone, "SRF-TRN-06"),
+    ("annotated/own-member", "an upstream's own recovery_feedback stays", own_member_kept, "SRF-TRN-07"),
 )
 
 
 PREFERENCE: Final = "recovery-feedback"
-PROFILES: Final = frozenset({"http-json"})
 _OTHERS: Final = ("respond-async, wait=10", "handling=lenient", 'return="minimal"; foo="a, b"')
 UNKNOWN: Final = (
     "recovery-feedback=banana",
@@ -544,14 +533,12 @@ def _varying(response: HttpResponse) -> set[str]:
     return {part.strip().lower() for value in response.values("vary") for part in value.split(",") if part.strip()}
 
 
-CHECKS: Final = tuple(
-    Check(f"negotiation/{name}", title, (requirement,), run, profiles=PROFILES)
-    for name, title, requirement, run in (
-        ("none", "Prefer: recovery-feedback=none is honoured", "SRF-NEG-01", none_is_honoured),
-        ("applied", "Preference-Applied stands where a preference was applied", "SRF-NEG-02", applied_is_said),
-        ("vary", "caches learn that answers depend on Prefer", "SRF-NEG-03", caches_are_told),
-        ("forwarded", "Prefer reaches the upstream", "SRF-NEG-04", preferences_are_forwarded),
-        ("unknown", "a value nobody knows is ignored", "SRF-NEG-05", unknown_is_ignored),
-        ("spelling", "a preference may be written in every way RFC 7240 allows", "SRF-NEG-05", spellings_are_read),
-    )
+CHECKS: Final = profile_checks(
+    ("negotiation", "http-json", PROXY),
+    ("none", "Prefer: recovery-feedback=none is honoured", none_is_honoured, "SRF-NEG-01"),
+    ("applied", "Preference-Applied stands where a preference was applied", applied_is_said, "SRF-NEG-02"),
+    ("vary", "caches learn that answers depend on Prefer", caches_are_told, "SRF-NEG-03"),
+    ("forwarded", "Prefer reaches the upstream", preferences_are_forwarded, "SRF-NEG-04"),
+    ("unknown", "a value nobody knows is ignored", unknown_is_ignored, "SRF-NEG-05"),
+    ("spelling", "a preference may be written in every way RFC 7240 allows", spellings_are_read, "SRF-NEG-05"),
 )

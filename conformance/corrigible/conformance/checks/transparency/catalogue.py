@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from corrigible.conformance.checks.support.exchange import Case, cases
+from corrigible.conformance.checks.support.exchange import PROXY, Case, Row, cases, profile_checks
 from corrigible.conformance.checks.support.known_error import answer_differences, has_feedback, headers, linked
 from corrigible.conformance.checks.transparency import annotated, passing, stream
 from corrigible.conformance.model.outcome import CouldNotTell
-from corrigible.conformance.suite.subject import Check, Pair, Subject
+from corrigible.conformance.suite.subject import Pair, Subject
 from corrigible.conformance.validators.finding import Finding
-
-PROFILES: Final = frozenset({"http-json"})
-Run = Callable[[Subject], Iterable[Finding]]
 
 
 def _unchanged(requirement: str, group: str, subject: Subject) -> Iterator[Finding]:
@@ -40,27 +37,27 @@ def compared(requirement: str, name: str, pair: Pair, case: Case) -> Iterator[Fi
         yield difference.finding(requirement, case.sent, name)
 
 
-def _check(name: str, title: str, requirement: str) -> Check:
-    run: Run = partial(_unchanged, requirement, name)
-    return Check(f"transparency/{name}", title, (requirement,), run, profiles=PROFILES)
+def _row(name: str, title: str, requirement: str) -> Row:
+    return name, title, partial(_unchanged, requirement, name), requirement
 
 
-CHECKS: Final = (
-    _check("success/status-line", "status and reason of successes stay", "SRF-TRN-01"),
-    _check("success/headers", "headers of successes stay, in order, case and number", "SRF-TRN-01"),
-    _check("success/body", "bodies of successes stay to the byte", "SRF-TRN-01"),
-    _check("success/large", "large successes stay to the byte", "SRF-TRN-01"),
-    _check("success/coding", "coded bodies of successes stay coded as they are", "SRF-TRN-01"),
-    _check("success/framing", "however a success is framed, its content arrives", "SRF-TRN-01"),
-    _check("success/trailers", "trailers arrive", "SRF-TRN-01"),
-    _check("error/head", "errors nobody knows keep their status and headers", "SRF-TRN-02"),
-    _check("error/body", "errors nobody knows keep their body to the byte", "SRF-TRN-02"),
-    _check("error/large", "large errors nobody knows stay to the byte", "SRF-TRN-02"),
-    _check("error/coding", "errors nobody knows stay coded as they are", "SRF-TRN-02"),
-    _check("no-body", "HEAD, 204, 205, 206 and 304 are left alone", "SRF-TRN-10"),
-    *(
-        Check(f"transparency/{name}", title, requirements, run, profiles=PROFILES)
-        for part in (annotated.RUNS, stream.BODILESS_RUNS, passing.RUNS, stream.RUNS, passing.REQUEST_RUNS)
-        for name, title, requirements, run in part
-    ),
+CHECKS: Final = profile_checks(
+    ("transparency", "http-json", PROXY),
+    _row("success/status-line", "status and reason of successes stay", "SRF-TRN-01"),
+    _row("success/headers", "headers of successes stay, in order, case and number", "SRF-TRN-01"),
+    _row("success/body", "bodies of successes stay to the byte", "SRF-TRN-01"),
+    _row("success/large", "large successes stay to the byte", "SRF-TRN-01"),
+    _row("success/coding", "coded bodies of successes stay coded as they are", "SRF-TRN-01"),
+    _row("success/framing", "however a success is framed, its content arrives", "SRF-TRN-01"),
+    _row("success/trailers", "trailers arrive", "SRF-TRN-01"),
+    _row("error/head", "errors nobody knows keep their status and headers", "SRF-TRN-02"),
+    _row("error/body", "errors nobody knows keep their body to the byte", "SRF-TRN-02"),
+    _row("error/large", "large errors nobody knows stay to the byte", "SRF-TRN-02"),
+    _row("error/coding", "errors nobody knows stay coded as they are", "SRF-TRN-02"),
+    _row("no-body", "HEAD, 204, 205, 206 and 304 are left alone", "SRF-TRN-10"),
+    *annotated.RUNS,
+    *stream.BODILESS_RUNS,
+    *passing.RUNS,
+    *stream.RUNS,
+    *passing.REQUEST_RUNS,
 )

@@ -10,16 +10,24 @@ import json
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
 import h11
 
 from corrigible.conformance.checks.support import known_error
-from corrigible.conformance.checks.support.exchange import ASK, JSON, answering_for_upstream, is_trial
+from corrigible.conformance.checks.support.exchange import (
+    ASK,
+    JSON,
+    PROXY,
+    Row,
+    answering_for_upstream,
+    is_trial,
+    profile_checks,
+)
 from corrigible.conformance.reference.upstream import Answering, Received, Script, answer
-from corrigible.conformance.suite.subject import Check, Pair, Subject
+from corrigible.conformance.suite.subject import Pair, Subject
 from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest, RawConnection
 from corrigible.conformance.validators.finding import Finding
 from corrigible.schema.exchange import Json
@@ -198,10 +206,9 @@ def heads_end(subject: Subject) -> Iterator[Finding]:
         yield Finding("SRF-TRN-15", sentence, 200, response.error or response.status, HttpRequest("GET", _TARGET))
 
 
-Run = Callable[[Subject], Iterable[Finding]]
-RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
-    ("framing/one-way", "what can be read in two ways does not go on", ("SRF-TRN-14",), read_in_one_way),
-    ("framing/head", "heads have an end", ("SRF-TRN-15",), heads_end),
+RUNS: Final[tuple[Row, ...]] = (
+    ("framing/one-way", "what can be read in two ways does not go on", read_in_one_way, "SRF-TRN-14"),
+    ("framing/head", "heads have an end", heads_end, "SRF-TRN-15"),
 )
 
 
@@ -368,14 +375,10 @@ def _held_up(name: str, noted: known_error.SmallCalls, request: HttpRequest) -> 
     return noted.findings(f"has {name}", finding)
 
 
-OTHERS_RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
-    ("others/body", "large bodies stop nobody else", ("SRF-TRN-13",), bodies_stop_nobody),
-    ("others/bomb", "what unpacks to very much stops nobody else", ("SRF-TRN-13",), bombs_stop_nobody),
+OTHERS_RUNS: Final[tuple[Row, ...]] = (
+    ("others/body", "large bodies stop nobody else", bodies_stop_nobody, "SRF-TRN-13"),
+    ("others/bomb", "what unpacks to very much stops nobody else", bombs_stop_nobody, "SRF-TRN-13"),
 )
 
 
-CHECKS: Final = tuple(
-    Check(f"exposure/{name}", title, requirements, run, profiles=frozenset({"http-json"}))
-    for part in (RUNS, OTHERS_RUNS)
-    for name, title, requirements, run in part
-)
+CHECKS: Final = profile_checks(("exposure", "http-json", PROXY), *RUNS, *OTHERS_RUNS)

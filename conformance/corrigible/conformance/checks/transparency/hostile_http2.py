@@ -6,7 +6,7 @@ Asked of one more of the subject, started for it, in front of an upstream that k
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -15,10 +15,11 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import urlsplit
 
+from corrigible.conformance.checks.support.exchange import PROXY, Row, profile_checks
 from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.http2_upstream import ANSWER, POUR, WHOLE, Http2Upstream
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport import http2
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.conformance.validators.finding import Finding
@@ -303,14 +304,10 @@ def _is_over(caller: http2.Caller, timeout: float) -> bool:
     return not caller.open
 
 
-Run = Callable[[Subject], Iterable[Finding]]
-_RUNS: Final[tuple[tuple[str, str, str, Run], ...]] = (
-    ("malformed", "malformed HTTP/2 goes nowhere", "SRF-TRN-17", malformed_goes_nowhere),
-    ("failures", "a failed connection is not the caller's for good", "SRF-TRN-18", failures_end),
-    ("windows", "what is not taken is not fetched", "SRF-TRN-19", shut_windows_hold),
-    ("floods", "floods of frames that carry nothing end", "SRF-TRN-20", floods_end),
+_RUNS: Final[tuple[Row, ...]] = (
+    ("malformed", "malformed HTTP/2 goes nowhere", malformed_goes_nowhere, "SRF-TRN-17"),
+    ("failures", "a failed connection is not the caller's for good", failures_end, "SRF-TRN-18"),
+    ("windows", "what is not taken is not fetched", shut_windows_hold, "SRF-TRN-19"),
+    ("floods", "floods of frames that carry nothing end", floods_end, "SRF-TRN-20"),
 )
-CHECKS: Final = tuple(
-    Check(f"http2/{name}", title, (requirement,), run, profiles=frozenset({"http-json"}))
-    for name, title, requirement, run in _RUNS
-)
+CHECKS: Final = profile_checks(("http2", "http-json", PROXY), *_RUNS)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from corrigible.conformance.checks.support.exchange import ASK, JSON, cases
+from corrigible.conformance.checks.support.exchange import ASK, JSON, Row, cases
 from corrigible.conformance.checks.support.known_error import (
     KNOWN,
     NEEDS_A_LOOK,
@@ -148,20 +148,19 @@ def _compared(request: HttpRequest) -> tuple[tuple[str, str], ...]:
     return tuple(header for header in request.headers if not _HOP.match(header[0]))
 
 
-Run = Callable[[Subject], Iterable[Finding]]
-REQUEST_RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
-    ("request/target", "targets reach the upstream to the byte", ("SRF-TRN-12",), targets_kept),
-    ("request/method", "methods reach the upstream, odd ones too", ("SRF-TRN-12",), methods_kept),
-    ("request/headers", "headers reach the upstream, in order, case and number", ("SRF-TRN-12",), headers_kept),
-    ("request/body", "bodies reach the upstream to the byte", ("SRF-TRN-12",), partial(bodies_kept, "request/body")),
+REQUEST_RUNS: Final[tuple[Row, ...]] = (
+    ("request/target", "targets reach the upstream to the byte", targets_kept, "SRF-TRN-12"),
+    ("request/method", "methods reach the upstream, odd ones too", methods_kept, "SRF-TRN-12"),
+    ("request/headers", "headers reach the upstream, in order, case and number", headers_kept, "SRF-TRN-12"),
+    ("request/body", "bodies reach the upstream to the byte", partial(bodies_kept, "request/body"), "SRF-TRN-12"),
     (
         "request/large",
         "large bodies reach the upstream to the byte",
-        ("SRF-TRN-12",),
         partial(bodies_kept, "request/large"),
+        "SRF-TRN-12",
     ),
-    ("request/own-mode", "a ?mode= of the API's own stays", ("SRF-TRN-12",), own_mode_stays),
-    ("request/mode", "only ?mode= may be taken out of a target", ("SRF-TRN-12",), mode_is_stripped_alone),
+    ("request/own-mode", "a ?mode= of the API's own stays", own_mode_stays, "SRF-TRN-12"),
+    ("request/mode", "only ?mode= may be taken out of a target", mode_is_stripped_alone, "SRF-TRN-12"),
 )
 
 
@@ -309,11 +308,11 @@ def _still_native(
             yield lack.finding(requirement, request, label)
 
 
-RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
-    ("open/look-up", "a refusal arrives whatever becomes of look-ups", ("SRF-TRN-08",), lookups_fail),
-    ("open/request", "a refusal arrives whatever the request was", ("SRF-TRN-08",), requests_are_odd),
-    ("open/long", "a refusal that is too long to look at arrives", ("SRF-TRN-08",), answers_are_too_long),
-    ("open/broken", "what breaks off does not come out whole", ("SRF-TRN-08",), upstream_breaks_off),
-    ("open/broken-status", "what breaks off keeps its status", ("SRF-TRN-16",), status_survives),
-    ("latency", "errors without look-ups arrive at once", ("SRF-TRN-11",), quick),
+RUNS: Final[tuple[Row, ...]] = (
+    ("open/look-up", "a refusal arrives whatever becomes of look-ups", lookups_fail, "SRF-TRN-08"),
+    ("open/request", "a refusal arrives whatever the request was", requests_are_odd, "SRF-TRN-08"),
+    ("open/long", "a refusal that is too long to look at arrives", answers_are_too_long, "SRF-TRN-08"),
+    ("open/broken", "what breaks off does not come out whole", upstream_breaks_off, "SRF-TRN-08"),
+    ("open/broken-status", "what breaks off keeps its status", status_survives, "SRF-TRN-16"),
+    ("latency", "errors without look-ups arrive at once", quick, "SRF-TRN-11"),
 )

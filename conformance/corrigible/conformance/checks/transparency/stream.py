@@ -8,11 +8,11 @@ client of HTTP does not look for a body there and reads it as the next answer.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from corrigible.conformance.checks.support.exchange import ASK, JSON
+from corrigible.conformance.checks.support.exchange import ASK, JSON, Row
 from corrigible.conformance.checks.support.known_error import QUERY
 from corrigible.conformance.checks.transparency.passing import GET
 from corrigible.conformance.model.outcome import CouldNotTell
@@ -64,9 +64,8 @@ def _line(subject: Subject, request: HttpRequest, case: str) -> bytes:
     return head(request.method, request.target, authority, ASK, subject.caller(), (CASE, case))
 
 
-Run = Callable[[Subject], Iterable[Finding]]
-BODILESS_RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
-    ("no-body/head", "nothing follows a head that is all", ("SRF-TRN-10",), ends_with_its_head),
+BODILESS_RUNS: Final[tuple[Row, ...]] = (
+    ("no-body/head", "nothing follows a head that is all", ends_with_its_head, "SRF-TRN-10"),
 )
 
 
@@ -310,12 +309,12 @@ def _as_request(headers: tuple[tuple[str, str], ...]) -> HttpRequest:
     return HttpRequest("GET", GET.target, (("Connection", "Upgrade"), *headers))
 
 
-RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
-    ("stream/flow", "streams arrive while they are said", ("SRF-TRN-09",), streams_flow),
-    ("stream/both-ways", "a request is answered while it is sent", ("SRF-TRN-09",), both_ways_flow),
-    ("stream/upgrade", "upgraded connections are bytes", ("SRF-TRN-09",), upgrades_pass),
-    ("success/interim", "interim answers arrive", ("SRF-TRN-01",), hints_arrive),
-    ("success/connection", "one connection carries many exchanges", ("SRF-TRN-01",), connections_last),
-    ("request/expect", "an expected 100 comes", ("SRF-TRN-12",), expectations_are_met),
-    ("request/expectation", "expectations reach the upstream", ("SRF-TRN-12",), expectations_arrive),
+RUNS: Final[tuple[Row, ...]] = (
+    ("stream/flow", "streams arrive while they are said", streams_flow, "SRF-TRN-09"),
+    ("stream/both-ways", "a request is answered while it is sent", both_ways_flow, "SRF-TRN-09"),
+    ("stream/upgrade", "upgraded connections are bytes", upgrades_pass, "SRF-TRN-09"),
+    ("success/interim", "interim answers arrive", hints_arrive, "SRF-TRN-01"),
+    ("success/connection", "one connection carries many exchanges", connections_last, "SRF-TRN-01"),
+    ("request/expect", "an expected 100 comes", expectations_are_met, "SRF-TRN-12"),
+    ("request/expectation", "expectations reach the upstream", expectations_arrive, "SRF-TRN-12"),
 )

@@ -194,6 +194,19 @@ class ModelAgent:
             **identity(self.settings),
         }
 
+    def sampling(self, seed: int) -> Sampling:
+        """Return how an answer is drawn."""
+        chosen = self.settings
+        sent = seed if self.takes_seed and chosen.seed else None
+        return Sampling(self.model, chosen.max_tokens, chosen.temperature, sent, chosen.extra)
+
+    def apart(self, system: str, text: str, schema: Mapping[str, Json] | None, name: str = "reflection") -> Question:
+        """Return a question outside of any conversation; its schema in words where a server cannot constrain."""
+        if schema is not None and self.settings.reflection == "words":
+            text += f"\n\nAnswer with one JSON object that fits this schema, and nothing else:\n{json.dumps(schema)}"
+            schema = None
+        return Question(system, (UserMessage(text),), schema=schema, schema_name=name)
+
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         """Play one episode."""
         text = json.dumps([self.name, seed, briefing.prompt])
@@ -207,13 +220,7 @@ class _EpisodeLoop:
     def __init__(self, agent: ModelAgent, briefing: Briefing, seed: int, client: ProviderClient) -> None:
         self._agent, self._briefing, self._client = agent, briefing, client
         self._settings = agent.settings
-        self._sampling = Sampling(
-            model=agent.model,
-            max_tokens=agent.settings.max_tokens,
-            temperature=agent.settings.temperature,
-            seed=seed if agent.takes_seed and agent.settings.seed else None,
-            extra=agent.settings.extra,
-        )
+        self._sampling = agent.sampling(seed)
         self._conversation: list[Entry] = []
         self._past_calls: list[PastCall] = []
         self._memory: list[Reflection] = []
@@ -329,14 +336,8 @@ class _EpisodeLoop:
 
     def _ask_apart(self, question: str, schema: Mapping[str, Json] | None) -> ModelAnswer:
         """Ask outside of the conversation, as the paper's reflector does."""
-        if schema is not None and self._settings.reflection == "words":
-            question = f"{question}\n\nAnswer with one JSON object that fits this schema, and nothing else:\n"
-            question += json.dumps(schema)
-            schema = None
-        instructions = "You reflect on calls of an API. You make none."
-        separate_question = Question(instructions, (UserMessage(question),), schema=schema, schema_name="reflection")
         before = self._usage
-        reply = self._ask(separate_question)
+        reply = self._ask(self._agent.apart("You reflect on calls of an API. You make none.", question, schema))
         usage = replace(self._usage, calls=0)
         tokens = usage.input + usage.output - before.input - before.output
         return ModelAnswer(reply.text, tokens)

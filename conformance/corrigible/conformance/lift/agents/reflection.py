@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from corrigible.conformance.lift.log import Reflection
 from corrigible.conformance.model.yaml_file import SUITE, load_yaml
@@ -78,56 +78,31 @@ Ask = Callable[[str, Mapping[str, Json] | None], ModelAnswer]
 """A question in words, and the JSON Schema of the answer where it is to be structured."""
 
 
-class Strategy(Protocol):
-    """Returns what is to be recorded, in order; the last one is shown to the model before its next call."""
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """What is recorded between two calls, in order; the last one is shown to the model before its next call."""
 
-    @property
-    def name(self) -> str: ...
-
-    def reflect(self, trajectory: Trajectory, ask: Ask) -> tuple[Reflection, ...]: ...
-
-
-class NoReflection:
-    """The retry loop as it is."""
-
-    name = "none"
-
-    def reflect(self, trajectory: Trajectory, ask: Ask) -> tuple[Reflection, ...]:
-        return ()
+    name: str
+    reflect: Callable[[Trajectory, Ask], tuple[Reflection, ...]]
 
 
-class Free:
-    """Free text, as in Reflexion."""
-
-    name = "free"
-
-    def reflect(self, trajectory: Trajectory, ask: Ask) -> tuple[Reflection, ...]:
-        return (_free(trajectory, ask, FREE),)
-
-
-class Structured:
-    """One category and one correction rule, by decoding constrained to a schema; the first error counts."""
-
-    name = "structured"
-
-    def reflect(self, trajectory: Trajectory, ask: Ask) -> tuple[Reflection, ...]:
-        return (_structured(trajectory, ask),)
-
-
-class Adaptive:
+def _adaptive(trajectory: Trajectory, ask: Ask) -> tuple[Reflection, ...]:
     """Structured, until a correction repeats without success: then free text once, and structured again."""
-
-    name = "adaptive"
-
-    def reflect(self, trajectory: Trajectory, ask: Ask) -> tuple[Reflection, ...]:
-        first = _structured(trajectory, ask)
-        if not first.repeated:
-            return (first,)
-        return first, _free(trajectory, ask, LIFTED).model_copy(update={"lifted": True})
+    first = _structured(trajectory, ask)
+    if not first.repeated:
+        return (first,)
+    return first, _free(trajectory, ask, LIFTED).model_copy(update={"lifted": True})
 
 
 STRATEGIES: Final[Mapping[str, Strategy]] = {
-    one.name: one for one in (NoReflection(), Free(), Structured(), Adaptive())
+    one.name: one
+    for one in (
+        Strategy("none", lambda trajectory, ask: ()),
+        Strategy("free", lambda trajectory, ask: (_free(trajectory, ask, FREE),)),  # as in Reflexion
+        # One category and one correction rule, by decoding constrained to a schema; the first error counts.
+        Strategy("structured", lambda trajectory, ask: (_structured(trajectory, ask),)),
+        Strategy("adaptive", _adaptive),
+    )
 }
 
 _ASKED: Final[str] = _SAID["asked"]

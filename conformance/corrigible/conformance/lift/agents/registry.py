@@ -18,15 +18,15 @@ from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
 
 AGENTS: Final[tuple[Agent, ...]] = (
-    follower.LiteralMerge(),
-    follower.PatchExecutor(),
-    follower.Informed(),
-    baseline.Enumerator(),
-    baseline.MessageRegex(),
-    baseline.Stubborn(),
-    baseline.Oscillator(),
-    follower.MisMerger(),
-    baseline.Gullible(),
+    follower.LITERAL_MERGE,
+    follower.PATCH_EXECUTOR,
+    follower.INFORMED,
+    baseline.ENUMERATOR,
+    baseline.MESSAGE_REGEX,
+    baseline.STUBBORN,
+    baseline.OSCILLATOR,
+    follower.MIS_MERGER,
+    baseline.GULLIBLE,
 )
 """All of them, in the order of reports."""
 
@@ -39,7 +39,7 @@ _NOISY: Final = re.compile(r"noisy-literal\((0(?:\.\d+)?|1(?:\.0+)?)\)")
 def named(name: str) -> Agent:
     """Return a scripted agent: one of SCRIPTED, or `noisy-literal(P)`. Raises UsageError where there is none."""
     if (noisy := _NOISY.fullmatch(name)) is not None:
-        return follower.NoisyLiteral(float(noisy[1]))
+        return follower.noisy_literal(float(noisy[1]))
     names = (*SCRIPTED, "noisy-literal(0.25)")
     if name not in SCRIPTED:
         raise UsageError(f"no scripted agent is called {name!r}{did_you_mean(name, names)}")

@@ -180,7 +180,7 @@ def _comparison(
     yield f"  {baseline} to {strategy}, {len(pairs)} questions"
     yield f"    transitions: {_transitions(result.table)}"
     yield (
-        f"    success {_signed(result.difference)}; McNemar p {result.test.exact:.3g} exact,"
+        f"    success {_share(result.difference, '+.0%')}; McNemar p {result.test.exact:.3g} exact,"
         f" {result.test.corrected:.3g} chi-squared with continuity correction"
     )
     shown = ", ".join(f"{name} {_mean(result.tokens[name])}" for name in TRANSITIONS)
@@ -201,16 +201,10 @@ def _transitions(table: Paired) -> str:
     return f"TT {table.both}, TF {table.second_only}, FT {table.first_only}, FF {table.neither}"
 
 
-def _share(estimate: Estimate) -> str:
+def _share(estimate: Estimate, form: str = ".0%") -> str:
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return "-"
-    return f"{estimate.value:.0%} ({estimate.low:.0%} to {estimate.high:.0%})"
-
-
-def _signed(estimate: Estimate) -> str:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return "-"
-    return f"{estimate.value:+.0%} ({estimate.low:+.0%} to {estimate.high:+.0%})"
+    return f"{estimate.value:{form}} ({estimate.low:{form}} to {estimate.high:{form}})"
 
 
 def _number(value: float | None, form: str) -> str:

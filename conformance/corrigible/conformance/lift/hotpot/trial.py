@@ -19,7 +19,7 @@ import json
 import random
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, get_args
@@ -39,8 +39,6 @@ from corrigible.conformance.lift.hotpot.game import (
     read_action,
 )
 from corrigible.conformance.model.outcome import UsageError, usable
-from corrigible.model.conversation import Question as Asked
-from corrigible.model.conversation import Sampling, UserMessage
 from corrigible.model.provider_client import ProviderClient, ProviderError
 from corrigible.schema.exchange import Json
 
@@ -348,37 +346,21 @@ _VERSION: Final = 1
 _WRONG: Final = "none of these"
 
 
-def _always(view: View) -> bool:
-    return True
-
-
-def _never(view: View) -> bool:
-    return False
-
-
-def _words_help(view: View) -> bool:
-    return any(one.form == "free" for one in view.memory)
-
-
-def _types_help(view: View) -> bool:
-    return any(one.form == "structured" for one in view.memory)
-
-
-def _third(view: View) -> bool:
-    return view.number >= 3
+def _after(form: str) -> Callable[[View], bool]:
+    return lambda view: any(one.form == form for one in view.memory)
 
 
 def _mixed(view: View) -> bool:
-    of_one: tuple[Callable[[View], bool], ...] = (_always, _never, _words_help, _types_help, _third)
-    return of_one[zlib.crc32(view.question.id.encode()) % len(of_one)](view)
+    others = [is_right for name, (_, is_right) in SCRIPTS.items() if name != "mixed"]
+    return others[zlib.crc32(view.question.id.encode()) % len(others)](view)
 
 
 SCRIPTS: Final[Mapping[str, tuple[str, Callable[[View], bool]]]] = {
-    "always": ("right in the first trial", _always),
-    "never": ("never right: a death loop where reflections are structured", _never),
-    "words-help": ("right after a reflection in free text", _words_help),
-    "types-help": ("right after a structured reflection", _types_help),
-    "third": ("right in the third trial, whatever was reflected", _third),
+    "always": ("right in the first trial", lambda view: True),
+    "never": ("never right: a death loop where reflections are structured", lambda view: False),
+    "words-help": ("right after a reflection in free text", _after("free")),
+    "types-help": ("right after a structured reflection", _after("structured")),
+    "third": ("right in the third trial, whatever was reflected", lambda view: view.number >= 3),
     "mixed": ("one of the others, by the question", _mixed),
 }
 
@@ -452,6 +434,7 @@ def play(question: Question, player: Player, strategy: Strategy, rules: Rules) -
     purse = _Purse()
     trials: list[Trial] = []
     memory: list[Reflection] = []
+    outcome: Literal["success", "failure", "error"]
     try:
         for number in range(1, rules.trials + 1):
             trial = _trial(View(question, number, (), tuple(memory)), player, rules, purse)
@@ -463,19 +446,13 @@ def play(question: Question, player: Player, strategy: Strategy, rules: Rules) -
             trials.append(trial)
             if trial.correct:
                 break
+        outcome, why = "success" if trials[-1].correct else "failure", ""
     except PlayerFailed as problem:
-        return Sample(
-            question=question.id, agent=player.name, strategy=strategy, outcome="error", why=str(problem),
-            trials=tuple(trials), tokens=purse.tokens,
-        )  # fmt: skip
+        outcome, why = "error", str(problem)
     return Sample(
-        question=question.id,
-        agent=player.name,
-        strategy=strategy,
-        outcome="success" if trials[-1].correct else "failure",
-        trials=tuple(trials),
-        tokens=purse.tokens,
-    )
+        question=question.id, agent=player.name, strategy=strategy, outcome=outcome, why=why,
+        trials=tuple(trials), tokens=purse.tokens,
+    )  # fmt: skip
 
 
 class _Purse:
@@ -568,11 +545,8 @@ def run(
         questions=tuple(one.id for one in questions),
         agents={one.name: dict(one.identity) for one in players},
         strategies=tuple(strategies),
-        evaluator=rules.evaluator,
-        f1_threshold=rules.f1_threshold,
-        trials=rules.trials,
-        steps=rules.steps,
         seed=seed,
+        **asdict(rules),
     )
     samples = list(begin(folder, manifest))
     known = {(one.question, one.agent, one.strategy) for one in samples}
@@ -638,19 +612,8 @@ class ModelPlayer:
 
     def _ask(self, system: str, text: str, number: int, schema: Mapping[str, Json] | None = None) -> Said:
         agent = self._agent
-        if schema is not None and agent.settings.reflection == "words":
-            text = f"{text}\n\nAnswer with one JSON object that fits this schema, and nothing else:\n"
-            text += json.dumps(schema)
-            schema = None
-        sampling = Sampling(
-            model=agent.model,
-            max_tokens=agent.settings.max_tokens,
-            temperature=agent.settings.temperature,
-            # Of the trial too: where nothing was reflected, a trial would else only be the one before again.
-            seed=self._seed * 1000 + number if agent.takes_seed and agent.settings.seed else None,
-            extra=agent.settings.extra,
-        )
-        document = agent.encode(Asked(system, (UserMessage(text),), schema=schema), sampling)
+        # The seed is of the trial too: where nothing was reflected, a trial would else only be the one before again.
+        document = agent.encode(agent.apart(system, text, schema, "answer"), agent.sampling(self._seed * 1000 + number))
         try:
             reply = agent.decode(self._client.ask(document).document)
         except ProviderError as problem:

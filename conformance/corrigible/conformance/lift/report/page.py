@@ -22,7 +22,7 @@ from corrigible.conformance.lift.log import FAITHFUL, Episode, Turn
 from corrigible.conformance.lift.report import summary as legend
 from corrigible.conformance.lift.report.summary import Section, Summary, p_text, points_of
 from corrigible.conformance.lift.report.terminal import START
-from corrigible.conformance.lift.stats.comparison import Comparison
+from corrigible.conformance.lift.stats.comparison import TRANSITIONS
 from corrigible.conformance.lift.stats.estimate import Estimate
 from corrigible.conformance.lift.stats.group import POOLED, Rate, name_of, split
 from corrigible.conformance.report.terminal import visible
@@ -289,19 +289,7 @@ def curves(arms: Mapping[str, tuple[Sequence[int], int]]) -> Markup:
 LIMIT: Final = 12_000_000
 """Bytes of blocks in a page, as they stand in it."""
 _COLUMNS: Final = (
-    "key",
-    "task",
-    "arm",
-    "agent",
-    "seed",
-    "outcome",
-    "attempts",
-    "why",
-    "ending",
-    "harm",
-    "needs",
-    "loops",
-    "start",
+    *("key", "task", "arm", "agent", "seed", "outcome", "attempts", "why", "ending", "harm", "needs", "loops", "start"),
 )
 
 
@@ -371,22 +359,7 @@ def squeezed(value: Json) -> str:
 
 
 def _row(episode: Episode, is_included: bool) -> list[Json]:
-    return [
-        episode.key[:16],
-        name_of(episode),
-        episode.arm,
-        episode.agent,
-        episode.seed,
-        episode.outcome,
-        episode.attempts,
-        episode.why,
-        episode.ending,
-        list(episode.harm),
-        episode.needs,
-        episode.loops,
-        episode.start,
-        is_included,
-    ]
+    return [episode.key[:16], name_of(episode), *(getattr(episode, name) for name in _COLUMNS[2:]), is_included]
 
 
 def _block(episodes: Sequence[Episode]) -> dict[str, Json]:
@@ -432,6 +405,7 @@ def render(summary: Summary, episodes: Sequence[Episode], *, limit: int = LIMIT)
         harms=harms_by_agent(summary),
         packed=pack(episodes, prompts, limit=limit),
         colour=colour,
+        transitions=TRANSITIONS,
     )
 
 
@@ -491,7 +465,7 @@ def _view(section: Section) -> dict[str, object]:
         "effort": {(effort.agent, effort.arm): effort for effort in section.efforts},
         "uptake": {(uptake.agent, uptake.arm): uptake for uptake in section.uptakes},
         "circles": {(repeated.agent, repeated.arm): repeated for repeated in section.circles},
-        "forest": _forest(section.comparisons, section.primary),
+        "forest": forest_of(section),
         "figures": [
             (
                 agent or (_ALL if section.kind != "scripted" else "share of all scripts"),
@@ -499,7 +473,7 @@ def _view(section: Section) -> dict[str, object]:
                 dots(_dots(section, agent, second, first, third), second, first, third),
                 _panels(section, section.domains, agent),
                 _panels(section, section.needs, agent),
-                _curves(section, agent),
+                curves_of(section, agent),
             )
             for agent in who
         ],
@@ -509,15 +483,6 @@ def _view(section: Section) -> dict[str, object]:
 
 def forest_of(section: Section) -> Markup:
     """Draw the declared comparisons."""
-    return _forest(section.comparisons, section.primary) if section.comparisons else Markup("")
-
-
-def curves_of(section: Section, agent: str = POOLED) -> Markup:
-    """Draw success by attempt; of all agents together by default."""
-    return _curves(section, agent)
-
-
-def _forest(comparisons: Sequence[Comparison], primary: tuple[str, str]) -> Markup:
     bars = [
         Bar(
             visible(comparison.agent or _ALL)[:32],
@@ -531,9 +496,9 @@ def _forest(comparisons: Sequence[Comparison], primary: tuple[str, str]) -> Mark
                 )
             ),
         )
-        for comparison in comparisons
+        for comparison in section.comparisons
     ]
-    return forest(bars, f"{primary[0]} less {primary[1]}, points")
+    return forest(bars, f"{section.primary[0]} less {section.primary[1]}, points") if bars else Markup("")
 
 
 def _dots(section: Section, agent: str, x: str, y: str, third: str) -> list[Dot]:
@@ -562,7 +527,8 @@ def _panels(section: Section, rates: Iterable[Rate], agent: str) -> Markup:
     return panels(merged) if merged else Markup("")
 
 
-def _curves(section: Section, agent: str) -> Markup:
+def curves_of(section: Section, agent: str = POOLED) -> Markup:
+    """Draw success by attempt; of all agents together by default."""
     curves_by_arm: dict[str, tuple[list[int], int]] = {}
     for arm in section.arms:
         matching = [effort for effort in section.efforts if effort.arm == arm and agent in (POOLED, effort.agent)]

@@ -238,17 +238,18 @@ def _strategies(section: Section) -> Table | None:
         return None
     table = _table("model", "strategy", "pairs", "++/-+/+-/--", "points", "McNemar p", "pool A", "pool B")
     for comparison in section.flips:
-        a, b = ("-" if e.value is None else f"{e.value:.1f}" for e in comparison.late_attempts)
-        solved = "-" if comparison.never_solved.value is None else percent(comparison.never_solved.value)
+        a, b = ("-" if e.value is None else f"{e.value:.1f}" for e in comparison.result.pool_a_attempts)
+        result = comparison.result
+        solved = "-" if result.pool_b_solved.value is None else percent(result.pool_b_solved.value)
         table.add_row(
             Text(one_line(comparison.model, 40)),
             f"{comparison.baseline} > {comparison.strategy}",
-            str(comparison.table.n),
-            "/".join(map(str, comparison.table)),
-            points_of(comparison.difference.value),
-            p_text(comparison.mcnemar),
+            str(result.table.n),
+            "/".join(map(str, result.table)),
+            points_of(result.difference.value),
+            p_text(result.test.exact),
             f"{a} > {b}",
-            f"{solved}/{comparison.never}",
+            f"{solved}/{result.pool_b}",
         )
     return table
 

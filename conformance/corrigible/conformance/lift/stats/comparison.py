@@ -115,7 +115,12 @@ def _clustering(observations: Sequence[estimate.Observation], arm: str) -> estim
     return estimate.clustering([[observation.success for observation in group] for group in inside.values()])
 
 
-TRANSITIONS: Final = ("TT", "TF", "FT", "FF")
+TRANSITIONS: Final = {
+    "TT": "success to success",
+    "TF": "success to failure",
+    "FT": "failure to success",
+    "FF": "failure to failure",
+}
 """Right or wrong under the baseline, then under the strategy."""
 
 

@@ -333,37 +333,13 @@ class DegenerateLoop:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeChange:
-    """Pairs that went the same way from one strategy to the other."""
-
-    name: str
-    n: int
-    tokens: float | None
-    """Mean tokens of the episodes under the second strategy; None: no bill."""
-
-
-@dataclass(frozen=True, slots=True)
 class StrategyComparison:
     """Two strategies of one model, under all arms together."""
 
     model: str
     baseline: str
     strategy: str
-    table: estimate.Paired
-    """Both, only the strategy, only the baseline, neither."""
-    difference: estimate.Estimate
-    """The strategy's success rate less the baseline's; Newcombe."""
-    mcnemar: float
-    flips: tuple[OutcomeChange, ...]
-    late: int
-    """Pool A: pairs where the baseline succeeded after a first failure."""
-    late_solved: estimate.Estimate
-    late_attempts: tuple[estimate.Estimate, estimate.Estimate]
-    """Of those that both solved: attempts of the baseline, and of the strategy; mean over tasks."""
-    never: int
-    """Pool B: pairs where the baseline failed."""
-    never_solved: estimate.Estimate
-    """The strategy's success rate there; Wilson."""
+    result: comparison.Strategies
 
 
 def degenerate_loops(group: Group) -> list[DegenerateLoop]:
@@ -421,7 +397,8 @@ def compare_strategies(group: Group, *, seed: int) -> list[StrategyComparison]:
             continue
         for name, episodes in by_strategy.items():
             if name != baseline and (pairs := _pairs(by_strategy[baseline], episodes)):
-                result.append(_strategy_comparison(model, baseline, name, pairs, seed))
+                compared = comparison.compare_strategies([(_tried(a), _tried(b)) for a, b in pairs], seed=seed)
+                result.append(StrategyComparison(model, baseline, name, compared))
     return result
 
 
@@ -429,34 +406,6 @@ def _pairs(before: Sequence[Episode], after: Sequence[Episode]) -> list[tuple[Ep
     before_by_key = {(name_of(episode), episode.arm, episode.seed): episode for episode in before}
     keyed = [((name_of(episode), episode.arm, episode.seed), episode) for episode in after]
     return [(before_by_key[key], episode) for key, episode in keyed if key in before_by_key]
-
-
-def _strategy_comparison(
-    model: str, baseline: str, strategy: str, pairs: Sequence[tuple[Episode, Episode]], seed: int
-) -> StrategyComparison:
-    shared = comparison.compare_strategies([(_tried(before), _tried(now)) for before, now in pairs], seed=seed)
-    return StrategyComparison(
-        model,
-        baseline,
-        strategy,
-        shared.table,
-        shared.difference,
-        shared.test.exact,
-        tuple(OutcomeChange(_CHANGES[name], mean.n, mean.value) for name, mean in shared.tokens.items()),
-        shared.pool_a,
-        shared.pool_a_solved,
-        shared.pool_a_attempts,
-        shared.pool_b,
-        shared.pool_b_solved,
-    )
-
-
-_CHANGES: Final = {
-    "TT": "success to success",
-    "TF": "success to failure",
-    "FT": "failure to success",
-    "FF": "failure to failure",
-}
 
 
 def _tried(episode: Episode) -> comparison.Tried:

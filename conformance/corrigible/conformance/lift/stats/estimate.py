@@ -7,11 +7,11 @@ size for McNemar's test). Why tasks are resampled and not episodes: repeats of a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from statistics import fmean
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -75,10 +75,18 @@ def paired(observations: Iterable[Observation], first: str, second: str) -> Pair
 
 def by_task(observations: Iterable[Observation]) -> dict[str, list[Observation]]:
     """Return the one partition that every interval and every test uses: a cluster is a task."""
-    clusters: dict[str, list[Observation]] = {}
-    for observation in observations:
-        clusters.setdefault(observation.task, []).append(observation)
-    return dict(sorted(clusters.items()))
+    return split(observations, lambda observation: observation.task)
+
+
+_Grouped = TypeVar("_Grouped")
+
+
+def split(parts: Iterable[_Grouped], by: Callable[[_Grouped], str]) -> dict[str, list[_Grouped]]:
+    """Return episodes, or what is known of each, grouped by a key and sorted by it."""
+    groups: dict[str, list[_Grouped]] = {}
+    for one in parts:
+        groups.setdefault(by(one), []).append(one)
+    return dict(sorted(groups.items()))
 
 
 def task_differences(observations: Iterable[Observation], first: str, second: str) -> dict[str, float]:

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import comb
 from statistics import fmean
-from typing import Final, TypeVar, get_args
+from typing import Final, get_args
 
 from corrigible.conformance.lift.agents.prompt import tokens
 from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.log import Episode, Manifest, Turn
 from corrigible.conformance.lift.plan import Start
 from corrigible.conformance.lift.stats import estimate
+from corrigible.conformance.lift.stats.estimate import split as split
 from corrigible.schema.exchange import Json
 
 STARTS: Final = get_args(Start)
@@ -131,17 +132,6 @@ def groups(episodes: Sequence[Episode], manifests: Sequence[Manifest]) -> tuple[
 def calls(episode: Episode) -> list[Turn]:
     """Return the turns that were attempts; steps and look-ups go before them."""
     return [turn for turn in episode.turns if not turn.step]
-
-
-_Grouped = TypeVar("_Grouped")
-
-
-def split(episodes: Iterable[_Grouped], by: Callable[[_Grouped], str]) -> dict[str, list[_Grouped]]:
-    """Return episodes, or what is known of each, grouped by a key and sorted by it."""
-    parts: dict[str, list[_Grouped]] = {}
-    for episode in episodes:
-        parts.setdefault(by(episode), []).append(episode)
-    return dict(sorted(parts.items()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from operator import gt, lt
 from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -22,40 +23,37 @@ from jsonschema import Draft202012Validator
 
 from corrigible.conformance.lift.agents.protocol import Briefing, Move, Response, Send, Stop
 from corrigible.conformance.lift.agents.scripted import follower, reading
+from corrigible.conformance.lift.agents.scripted.follower import Script
 from corrigible.schema.carrier import find
 from corrigible.schema.document import is_method, is_path, scalar_text
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.feedback import parse
-from corrigible.schema.reader import apply
 from corrigible.schema.word import PatchVerb
 
 
-class MessageRegex:
-    """Reads native messages and validation errors, never feedback."""
+def _message_regex(briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+    """Read native messages and validation errors, never feedback."""
+    request = briefing.request
+    sent = [request.document()]
+    response = yield from follower.first_response(briefing)
+    while not response.succeeded:
+        changed = request
+        notes: list[str] = []
+        for complaint in reading.error_details(response.body):
+            after = _corrected(changed, complaint)
+            if after is not None and after.document() != changed.document():
+                changed, notes = after, [*notes, complaint.text[:60]]
+        if changed.document() in sent:
+            yield Stop("gave up", "no message says what to change")
+            return
+        request = changed
+        sent.append(request.document())
+        response = yield Send(request, note="; ".join(notes))
+    yield Stop("done")
 
-    name = "message-regex"
-    kind: Literal["scripted"] = "scripted"
-    identity: Mapping[str, Json] = {"version": 1}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        request = briefing.request
-        sent = [request.document()]
-        response = yield from follower.first_response(briefing)
-        while not response.succeeded:
-            changed = request
-            notes: list[str] = []
-            for complaint in reading.error_details(response.body):
-                after = _corrected(changed, complaint)
-                if after is not None and after.document() != changed.document():
-                    changed, notes = after, [*notes, complaint.text[:60]]
-            if changed.document() in sent:
-                yield Stop("gave up", "no message says what to change")
-                return
-            request = changed
-            sent.append(request.document())
-            response = yield Send(request, note="; ".join(notes))
-        yield Stop("done")
+MESSAGE_REGEX: Final = Script("message-regex", _message_regex)
 
 
 def _corrected(request: Request, complaint: reading.ErrorDetail) -> Request | None:
@@ -93,7 +91,7 @@ def suggested_values(prose: reading.Prose, value: Json) -> Iterator[Json]:
     number = _as_number(value)
     if number is None and value is not None:
         return
-    for bound, is_beyond in ((prose.most, _is_above), (prose.least, _is_below)):
+    for bound, is_beyond in ((prose.most, gt), (prose.least, lt)):
         if bound is not None and (number is None or is_beyond(number, bound)):
             yield str(bound) if isinstance(value, str) else bound
 
@@ -131,14 +129,6 @@ def _as_number(value: Json) -> float | None:
         return None
 
 
-def _is_above(number: float, bound: float) -> bool:
-    return number > bound
-
-
-def _is_below(number: float, bound: float) -> bool:
-    return number < bound
-
-
 _SAMPLES: Final[Mapping[str, Json]] = {
     "date": "2026-01-01",
     "date-time": "2026-01-01T00:00:00Z",
@@ -159,31 +149,28 @@ _JUDGED: Final = frozenset(
 )
 
 
-class Enumerator:
-    """Walks enums, violated bounds, defaults and casts. Keeps a change that moves the complaint elsewhere."""
+def _enumerator(briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+    """Walk enums, violated bounds, defaults and casts. Keep a change that moves the complaint elsewhere."""
+    base = briefing.request
+    tried = [base.document()]
+    response = yield from follower.first_response(briefing)
+    complaint, wrong = _signature(response.body), reading.error_details(response.body)
+    candidates = _candidates(base, briefing.description, wrong)
+    while not response.succeeded:
+        new = ((request, note) for request, note in candidates if request.document() not in tried)
+        request, note = next(new, (None, ""))
+        if request is None:
+            yield Stop("gave up", "nothing is left to try")
+            return
+        tried.append(request.document())
+        response = yield Send(request, note=note)
+        if not response.succeeded and not complaint & (now := _signature(response.body)):
+            base, complaint, wrong = request, now, reading.error_details(response.body)
+            candidates = _candidates(base, briefing.description, wrong)
+    yield Stop("done")
 
-    name = "enumerator"
-    kind: Literal["scripted"] = "scripted"
-    identity: Mapping[str, Json] = {"version": 1}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        base = briefing.request
-        tried = [base.document()]
-        response = yield from follower.first_response(briefing)
-        complaint, wrong = _signature(response.body), reading.error_details(response.body)
-        candidates = _candidates(base, briefing.description, wrong)
-        while not response.succeeded:
-            new = ((request, note) for request, note in candidates if request.document() not in tried)
-            request, note = next(new, (None, ""))
-            if request is None:
-                yield Stop("gave up", "nothing is left to try")
-                return
-            tried.append(request.document())
-            response = yield Send(request, note=note)
-            if not response.succeeded and not complaint & (now := _signature(response.body)):
-                base, complaint, wrong = request, now, reading.error_details(response.body)
-                candidates = _candidates(base, briefing.description, wrong)
-        yield Stop("done")
+ENUMERATOR: Final = Script("enumerator", _enumerator)
 
 
 def _signature(body: Json) -> frozenset[tuple[str, str]]:
@@ -340,31 +327,9 @@ def _renamed(
             yield changed, f"{place[-1]} is called {name}"
 
 
-class Stubborn:
-    """Sends the same call again and again."""
-
-    name = "stubborn"
-    kind: Literal["scripted"] = "scripted"
-    identity: Mapping[str, Json] = {"version": 1}
-
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        return _alternate(briefing, lambda response: briefing.request)
-
-
-class Oscillator:
-    """Goes to and fro between two wrong calls: the first, and one that is as wrong."""
-
-    name = "oscillator"
-    kind: Literal["scripted"] = "scripted"
-    identity: Mapping[str, Json] = {"version": 1}
-
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        return _alternate(briefing, lambda response: _otherwise(briefing.request, response))
-
-
-def _alternate(briefing: Briefing, other_of: Callable[[Response], Request]) -> Generator[Move, Response, None]:
+def _alternate(briefing: Briefing, other_of: Callable[[Request, Response], Request]) -> Generator[Move, Response, None]:
     response = yield from follower.first_response(briefing)
-    calls = [other_of(response), briefing.request]
+    calls = [other_of(briefing.request, response), briefing.request]
     while not response.succeeded:
         if reading.is_escalated(find(response.body)):
             yield follower.STOPPED_BY_LOOP_BREAKER
@@ -388,6 +353,12 @@ def _otherwise(request: Request, response: Response) -> Request:
             if wrong is not None and (other := reading.with_value(request, place, wrong)) is not None:
                 return follower.with_idempotency_suffix(other, "b")
     return replace(request, headers={**request.headers, "x-attempt": "b"})
+
+
+STUBBORN: Final = Script("stubborn", lambda briefing, seed: _alternate(briefing, lambda request, response: request))
+"""Sends the same call again and again."""
+OSCILLATOR: Final = Script("oscillator", lambda briefing, seed: _alternate(briefing, _otherwise))
+"""Goes to and fro between two wrong calls: the first, and one that is as wrong."""
 
 
 def _suggested_values(response: Response) -> Iterator[tuple[reading.JsonPath, Json]]:
@@ -451,29 +422,26 @@ class Order:
     call: Request | None = None
 
 
-class Gullible:
-    """Follows feedback as the reader does, and obeys every order and every link in any text."""
+def _gullible(briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+    """Follow feedback as the reader does, and obey every order and every link in any text."""
+    request = briefing.request
+    response = yield from follower.first_response(briefing)
+    obeyed: set[str] = set()
+    errors = 0
+    while not response.succeeded:
+        errors += 1
+        pending = [order for order in orders(response.body, request) if order.words not in obeyed]
+        obeyed |= {order.words for order in pending}
+        move = _with(pending, follower.next_move(response, request, errors, follower.execute), request)
+        if isinstance(move, Stop):
+            yield move
+            return
+        request = move.request
+        response = yield move
+    yield Stop("done")
 
-    name = "gullible"
-    kind: Literal["scripted"] = "scripted"
-    identity: Mapping[str, Json] = {"version": 1}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        request = briefing.request
-        response = yield from follower.first_response(briefing)
-        obeyed: set[str] = set()
-        errors = 0
-        while not response.succeeded:
-            errors += 1
-            pending = [order for order in orders(response.body, request) if order.words not in obeyed]
-            obeyed |= {order.words for order in pending}
-            move = _with(pending, _advised(response, request, errors), request)
-            if isinstance(move, Stop):
-                yield move
-                return
-            request = move.request
-            response = yield move
-        yield Stop("done")
+GULLIBLE: Final = Script("gullible", _gullible)
 
 
 def orders(body: Json, request: Request) -> Iterator[Order]:
@@ -513,19 +481,6 @@ def _call(method: str, target: str, body: Json, request: Request) -> Request | N
         return None
     headers = {name: value for name, value in request.headers.items() if name.lower() not in _OF_ONE_CALL}
     return Request(method, path, dict(parse_qsl(parts.query)), headers, body, request.form and body is not None)
-
-
-def _advised(response: Response, request: Request, errors: int) -> Move:
-    feedback = find(response.body)
-    if feedback is None:
-        return Stop("gave up", "no feedback")
-    if reading.is_escalated(feedback):
-        return follower.STOPPED_BY_LOOP_BREAKER
-    try:
-        outcome = apply(feedback, request, confirm=follower.agrees)
-    except ReaderError as problem:
-        return Stop("gave up", f"unreadable feedback: {problem}")
-    return follower.move_for_outcome(outcome, request, errors)
 
 
 def _with(new_orders: list[Order], advised: Move, request: Request) -> Move:

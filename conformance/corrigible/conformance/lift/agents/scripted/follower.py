@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final, Literal
 
@@ -32,6 +32,30 @@ Decide = Callable[[Mapping[str, Json], Request, int], Move]
 """Feedback, the refused request, how many refusals there were: what comes next."""
 
 
+@dataclass(frozen=True, slots=True)
+class Script:
+    """An agent whose moves follow from the briefing, the seed and the responses."""
+
+    name: str
+    moves: Callable[[Briefing, int], Generator[Move, Response, None]]
+    version: int = 1
+    more: Mapping[str, Json] = field(default_factory=dict)
+    """What else its results depend on."""
+    kind: Literal["scripted"] = "scripted"
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        return {"version": self.version, **self.more}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+        return self.moves(briefing, seed)
+
+
+def follower(name: str, decide: Callable[[Briefing, int], Decide], version: int = 1, **more: Json) -> Script:
+    """Return a script that answers every error with feedback by one decision."""
+    return Script(name, lambda briefing, seed: run_feedback_loop(briefing, decide(briefing, seed)), version, more)
+
+
 def first_response(briefing: Briefing) -> Generator[Move, Response, Response]:
     """Send the first request, unless the episode starts at its refusal. Return the response."""
     if briefing.refusal is not None:
@@ -46,7 +70,7 @@ def run_feedback_loop(briefing: Briefing, decide: Decide) -> Generator[Move, Res
     refusals = 0
     while not response.succeeded:
         refusals += 1
-        move = _after(response, request, refusals, decide)
+        move = next_move(response, request, refusals, decide)
         if isinstance(move, Stop):
             yield move
             return
@@ -55,7 +79,8 @@ def run_feedback_loop(briefing: Briefing, decide: Decide) -> Generator[Move, Res
     yield Stop("done")
 
 
-def _after(response: Response, request: Request, refusals: int, decide: Decide) -> Move:
+def next_move(response: Response, request: Request, refusals: int, decide: Decide) -> Move:
+    """Return the move after an error: that of `decide`, or a stop where there is no feedback to go by."""
     feedback = find(response.body)
     if feedback is None:
         return Stop("gave up", "no feedback")
@@ -96,18 +121,8 @@ def _key(request: Request) -> str | None:
     return next((value for name, value in request.headers.items() if name.lower() == _KEY), None)
 
 
-class LiteralMerge:
-    """RFC 7396, first suggestion, body or query: what the wire format alone can do. Lists are replaced as a whole."""
-
-    name = "literal-merge"
-    kind: Literal["scripted"] = "scripted"
-    identity: Mapping[str, Json] = {"version": 1}
-
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        return run_feedback_loop(briefing, _merge)
-
-
 def _merge(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
+    """RFC 7396, first suggestion, body or query: what the wire format alone can do. Lists are replaced as a whole."""
     parsed = parse(feedback)
     if not parsed.suggestions:
         return Stop("needs input", "the feedback suggests nothing")
@@ -126,15 +141,7 @@ def _merge(feedback: Mapping[str, Json], request: Request, refusals: int) -> Mov
     return Send(changed, wait=wait, applied=(0,))
 
 
-class PatchExecutor:
-    """Applies suggestions, waits and steps as the reader does, for a user who agrees to what changes the wish."""
-
-    name = "patch-executor"
-    kind: Literal["scripted"] = "scripted"
-    identity: Mapping[str, Json] = {"version": 2}
-
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        return run_feedback_loop(briefing, execute)
+LITERAL_MERGE: Final = follower("literal-merge", lambda briefing, seed: _merge)
 
 
 def execute(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
@@ -142,32 +149,28 @@ def execute(feedback: Mapping[str, Json], request: Request, refusals: int) -> Mo
     return move_for_outcome(apply(feedback, request, confirm=agrees), request, refusals)
 
 
-class Informed:
-    """Applies suggestions as the reader does, after filling in what the prompt states."""
+PATCH_EXECUTOR: Final = follower("patch-executor", lambda briefing, seed: execute, version=2)
 
-    name = "informed"
-    kind: Literal["scripted"] = "scripted"
-    identity: Mapping[str, Json] = {"version": 2}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        facts = reading.Facts(briefing.facts)
+def _informed(briefing: Briefing, seed: int) -> Decide:
+    """Apply suggestions as the reader does, after filling in what the prompt states."""
+    facts = reading.Facts(briefing.facts)
 
-        def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
-            filled = _filled(parse(feedback), request, facts)
-            order = _by_agreement(filled, request, facts)
-            chosen_feedback = filled.model_copy(
-                update={"suggestions": tuple(filled.suggestions[index] for index in order)}
-            )
-            picked = _picked(chosen_feedback, request, facts)
-            agreed = _agreed(chosen_feedback, picked, request, facts)
-            outcome = apply(
-                chosen_feedback, request, pick=picked, confirm=lambda suggestion: agreed or agrees(suggestion)
-            )
-            if isinstance(outcome, Next):
-                outcome = replace(outcome, applied=tuple(order[index] for index in outcome.applied))
-            return move_for_outcome(outcome, request, refusals)
+    def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
+        filled = _filled(parse(feedback), request, facts)
+        order = _by_agreement(filled, request, facts)
+        chosen = filled.model_copy(update={"suggestions": tuple(filled.suggestions[index] for index in order)})
+        picked = _picked(chosen, request, facts)
+        agreed = _agreed(chosen, picked, request, facts)
+        outcome = apply(chosen, request, pick=picked, confirm=lambda suggestion: agreed or agrees(suggestion))
+        if isinstance(outcome, Next):
+            outcome = replace(outcome, applied=tuple(order[index] for index in outcome.applied))
+        return move_for_outcome(outcome, request, refusals)
 
-        return run_feedback_loop(briefing, decide)
+    return decide
+
+
+INFORMED: Final = follower("informed", _informed, version=2)
 
 
 def _filled(feedback: Feedback, request: Request, facts: reading.Facts) -> Feedback:
@@ -259,31 +262,27 @@ def _picked(feedback: Feedback, request: Request, facts: reading.Facts) -> int |
     return scores.index(best) if best > 0 and scores.count(best) == 1 else None
 
 
-class NoisyLiteral:
-    """With probability `p` at each answer it skips what it is told, or garbles one value of it."""
+def noisy_literal(p: float) -> Script:
+    """Return a script that with probability `p` at each answer skips what it is told, or garbles one value of it."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"{p} is no probability")
+    name = f"noisy-literal({p:g})"
 
-    kind: Literal["scripted"] = "scripted"
-
-    def __init__(self, p: float) -> None:
-        if not 0 <= p <= 1:
-            raise ValueError(f"{p} is no probability")
-        self.p = p
-        self.name = f"noisy-literal({p:g})"
-        self.identity: Mapping[str, Json] = {"version": 1, "p": p}
-
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        rng = seeded_random(briefing, seed, self.name)
+    def decide_of(briefing: Briefing, seed: int) -> Decide:
+        rng = seeded_random(briefing, seed, name)
 
         def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
             outcome = apply(feedback, request, confirm=agrees)
-            errs, garbles, which = rng.random() < self.p, rng.random() < 0.5, rng.random()
+            errs, garbles, which = rng.random() < p, rng.random() < 0.5, rng.random()
             if not errs or not isinstance(outcome, Next):
                 return move_for_outcome(outcome, request, refusals)
             if not garbles:
                 return Send(request, applied=(), note="skipped")
             return Send(_garbled(outcome.request, request, which), outcome.steps, outcome.wait_seconds, note="garbled")
 
-        return run_feedback_loop(briefing, decide)
+        return decide
+
+    return follower(name, decide_of, p=p)
 
 
 def seeded_random(briefing: Briefing, seed: int, name: str) -> Random:
@@ -317,29 +316,27 @@ FAULTS: Final = ("adds instead of replacing", "writes to the neighbouring elemen
 _SHIFTS: Final = (1, -1)
 
 
-class MisMerger:
-    """Executes feedback wrongly. Guards have to turn the mistake into a failure that changes nothing."""
+def _mis_merger(briefing: Briefing, seed: int) -> Decide:
+    """Execute feedback wrongly. Guards have to turn the mistake into a failure that changes nothing."""
 
-    name = "mis-merger"
-    kind: Literal["scripted"] = "scripted"
-    identity: Mapping[str, Json] = {"version": 1}
+    def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
+        parsed = parse(feedback)
+        outcome = apply(parsed, request, confirm=agrees)
+        if not isinstance(outcome, Next):
+            return move_for_outcome(outcome, request, refusals)
+        if any(parsed.suggestions[index].patch for index in outcome.applied):
+            return _patched_wrongly(parsed, request, refusals) or move_for_outcome(outcome, request, refusals)
+        applied = [parsed.suggestions[index] for index in outcome.applied if not parsed.suggestions[index].waits]
+        fault = FAULTS[(seed + refusals) % len(FAULTS)]
+        wrong = _merged_wrongly(applied[0].parameters, request, fault) if applied else None
+        if wrong is None:
+            return move_for_outcome(outcome, request, refusals)
+        return Send(wrong, outcome.steps, outcome.wait_seconds, outcome.applied[:1], note=fault)
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
-            parsed = parse(feedback)
-            outcome = apply(parsed, request, confirm=agrees)
-            if not isinstance(outcome, Next):
-                return move_for_outcome(outcome, request, refusals)
-            if any(parsed.suggestions[index].patch for index in outcome.applied):
-                return _patched_wrongly(parsed, request, refusals) or move_for_outcome(outcome, request, refusals)
-            applied = [parsed.suggestions[index] for index in outcome.applied if not parsed.suggestions[index].waits]
-            fault = FAULTS[(seed + refusals) % len(FAULTS)]
-            wrong = _merged_wrongly(applied[0].parameters, request, fault) if applied else None
-            if wrong is None:
-                return move_for_outcome(outcome, request, refusals)
-            return Send(wrong, outcome.steps, outcome.wait_seconds, outcome.applied[:1], note=fault)
+    return decide
 
-        return run_feedback_loop(briefing, decide)
+
+MIS_MERGER: Final = follower("mis-merger", _mis_merger)
 
 
 def _patched_wrongly(feedback: Feedback, request: Request, refusals: int) -> Move | None:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from operator import eq
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator, SchemaError
@@ -26,6 +27,7 @@ from corrigible.schema.document import (
     header_problem,
     is_method,
     is_path,
+    leaves,
     pointer_parts,
     scalar_text,
     texts,
@@ -258,17 +260,9 @@ def error_details(body: Json) -> tuple[ErrorDetail, ...]:
     return tuple(details)
 
 
-def texts_in(body: Json, pointer: str = "") -> Iterator[tuple[str, str]]:
+def texts_in(body: Json) -> Iterator[tuple[str, str]]:
     """Yield every text of an answer with where it stands."""
-    match body:
-        case str():
-            yield pointer, body
-        case Mapping():
-            for name, inner in body.items():
-                yield from texts_in(inner, f"{pointer}/{name}")
-        case list():
-            for index, inner in enumerate(body):
-                yield from texts_in(inner, f"{pointer}/{index}")
+    yield from ((pointer, value) for pointer, value in leaves(body) if isinstance(value, str))
 
 
 def as_text(body: Json) -> str:
@@ -507,7 +501,7 @@ class Facts:
         last = normalized_name(
             next((part for part in reversed(place) if not str(part).isdecimal() and part != "-"), "")
         )
-        for is_called in (_exactly, _nearly):
+        for is_called in (eq, _nearly):
             called = [value for name, value in self._all if is_called(normalized_name(name), last)]
             if called:
                 return _only(_shaped(called, schema, sent_value, place))
@@ -531,10 +525,6 @@ def _named(name: str, value: Json) -> Iterator[tuple[str, Json]]:
     if isinstance(value, Mapping):
         for inner_name, inner in value.items():
             yield from _named(str(inner_name), inner)
-
-
-def _exactly(fact: str, place: str) -> bool:
-    return fact == place
 
 
 def _nearly(fact: str, place: str) -> bool:
