@@ -29,6 +29,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 _MODULES: Final = {"corrigible": "corrigible.proxy.cli", "conformance": "corrigible.conformance.cli"}
+_COMPILER: Final = "corrigible.adapters.openapi.generate"
 _ADOPTS: Final = 36
 """PR_SET_CHILD_SUBREAPER"""
 _MOST: Final = 1 << 17
@@ -121,8 +122,8 @@ class _Popen(_Forked):
             call = [name, "", *words[1:]]
         elif list(words[:2]) == [sys.executable, "-c"] and "from corrigible." in words[2]:
             call = ["corrigible", f"{words[2]}\nsys.exit()", *words[3:]]
-        elif list(words[:2]) == [sys.executable, "-m"] and words[2].startswith("corrigible."):
-            call = ["corrigible", f"from {words[2]} import main\nsys.exit(main())", *words[3:]]
+        elif list(words[:3]) == [sys.executable, "-m", _COMPILER]:
+            call = ["corrigible", f"from {_COMPILER} import main\nsys.exit(main())", *words[3:]]
         super().__init__(words, call=call, **options)
 
 
