@@ -76,8 +76,8 @@ def envoy_at(
         finally:
             await envoy.stop()
             server.close()
-            await lookups.close()
-            await watch.close()
+            lookups.close()
+            watch.close()
 
     def runs() -> None:
         try:

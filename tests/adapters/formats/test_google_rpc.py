@@ -223,9 +223,9 @@ def test_violations_of_older_protovalidate() -> None:
 
 
 def test_a_path_from_the_request_on() -> None:
-    detail = any_of("google.rpc.BadRequest", fieldViolations=[{"field": "request.unit_price", "description": "d"}])
+    detail = any_of("google.rpc.BadRequest", fieldViolations=[{"field": "request.items[1].sku", "description": "d"}])
     (one,) = read(status(detail))
-    assert one.pointer == "/body/unitPrice"
+    assert one.pointer == "/body/items/1/sku"
 
 
 def broken(rule: str, message: str, field: str, **step: Any) -> Violation:

@@ -57,7 +57,6 @@ def test_codes(code: str, keyword: str) -> None:
     [
         ("any.only", "enum", {"context": {"valids": ["a", 1]}}, {"enum": ["a", 1]}),
         ("oneof", "enum", {"param": "a b"}, {"enum": ["a", "b"]}),
-        ("isInt", "type", {}, {"type": "integer"}),
         ("x", "", {"values": [{"a": 1}]}, {}),
         ("x", "", {"max": True}, {}),
         ("x", "", {"tags": ["a"]}, {}),

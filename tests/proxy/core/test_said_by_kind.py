@@ -55,11 +55,16 @@ def test_what_is_absent_is_what_the_body_calls_so(engine: Engine, message: str) 
     [
         (Request("POST", "/tasks", body={"text": "hello", "project": 7}), "Nothing found"),
         (Request("PATCH", "/tasks/7", body={"project": 7}), "No Project matches the given query."),
-        (Request("POST", "/tasks", {"project": "7"}, body={"project": 7}), "Project not found"),
     ],
 )
 def test_where_it_is_not_clear_no_member_is_asked_for(engine: Engine, request_: Request, message: str) -> None:
     assert "/body/project" not in asked(feedback_about(engine, request_, 404, {"detail": message}))
+
+
+def test_of_two_members_of_the_name_both_are_asked_for(engine: Engine) -> None:
+    request = Request("POST", "/tasks", {"project": "7"}, body={"project": 7})
+    answer = feedback_about(engine, request, 404, {"detail": "Project not found"})
+    assert sorted(asked(answer)) == ["/body/project", "/query/project"]
 
 
 def test_an_owner_is_meant_by_its_identifier(engine: Engine) -> None:

@@ -175,13 +175,17 @@ def test_the_path_is_asked_for_where_nothing_else_can_be_what_is_refused(engine:
         # What is meant may be a header, or a body that is not described.
         (FIRE, "Sign in and come back tomorrow", 400),
         (FIRE, "Bad Request", 400),
-        (FIRE, "This kiln cools, come back tomorrow", 500),
+        (FIRE, "It cools, come back tomorrow", 500),
     ],
 )
 def test_the_path_is_not_asked_for_where_something_else_may_be_meant(
     engine: Engine, request_: Request, message: str, status: int
 ) -> None:
     assert asked(engine, request_, message, status) == []
+
+
+def test_a_fault_that_names_what_the_path_names_asks_for_the_path(engine: Engine) -> None:
+    assert asked(engine, FIRE, "This kiln cools, come back tomorrow", 500) == ["/path"]
 
 
 @pytest.mark.parametrize("message", ["No auth token provided", "You must log in first", "Missing API key"])

@@ -1,49 +1,34 @@
 """The shapes of errors in JSON, as a table: which members hold the text, the place, the code and further errors.
 
 Names are written as `fold` writes them: `errorMessage`, `error_message` and `ErrorMessage` are one name. A new shape is
-a name in one of these lists, or a row of `PLACES`. What frameworks send, and the table reads:
+a name in one of these lists, or a row of `PLACES`. What frameworks send:
+
+An object for each error, in a list under any name, is what most send: ajv (`instancePath`), Joi, Yup and Zod (`path`),
+Valibot (`path` of keys), express-validator (`path`, `location`), VineJS, Spring Boot and Go's validator (`field`),
+Quarkus and RESTEasy (`path` from the method on), Symfony (`propertyPath`), FluentValidation (`propertyName`), Litestar
+(`key`, `source`), DRF (`attr`), colander and RFC 9457 (`name`), OData (`target`), Google (`location`), AWS (`path`).
 
 | framework | example |
 |---|---|
 | FastAPI, pydantic, under any key | `{"detail": [{"loc": ["body", "n"], "msg": "...", "type": "missing"}]}` |
-| Litestar | `{"detail": "...", "extra": [{"message": "Expected int", "key": "n", "source": "body"}]}` |
 | marshmallow, webargs | `{"errors": {"json": {"name": ["Missing data for required field."]}}}` |
 | connexion | `{"title": "Bad Request", "detail": "{'name': ['Missing data for required field.']}"}` |
 | Django REST framework | `{"email": ["This field is required."], "items": [{}, {"n": ["..."]}]}` |
-| drf-standardized-errors | `{"errors": [{"code": "required", "detail": "...", "attr": "items.0.n"}]}` |
-| colander, Cornice, Kinto | `{"details": [{"location": "body", "name": "data.n", "description": "Required"}]}` |
 | Rails, Phoenix, Laravel | `{"errors": {"name": ["can't be blank"]}}` |
 | Grape and others | `{"error": "name is missing"}` |
 | ASP.NET | `{"title": "...", "status": 400, "errors": {"$.age": ["...could not be converted..."]}}` |
-| FluentValidation | `[{"propertyName": "Name", "errorMessage": "...", "errorCode": "NotEmptyValidator"}]` |
-| Spring Boot | `{"timestamp": 1, "errors": [{"field": "n", "code": "Max", "defaultMessage": "..."}]}` |
-| Quarkus, RESTEasy (Hibernate) | `{"violations": [{"field": "create.user.name", "message": "must not be blank"}]}` |
-| RESTEasy, older | `{"parameterViolations": [{"path": "create.arg0.name", "message": "..."}]}` |
 | Micronaut | `{"_embedded": {"errors": [{"message": "user.name: must not be blank"}]}}` |
 | Dropwizard | `{"errors": ["name must not be blank"]}` |
 | swagger-request-validator | `{"messages": [{"message": "...", "context": {"pointers": {"instance": "/n"}}}]}` |
-| Symfony, API Platform | `{"violations": [{"propertyPath": "n", "title": ".", "parameters": {"{{ limit }}": "5"}}]}` |
-| ajv | `[{"instancePath": "/n", "keyword": "type", "params": {"type": "integer"}, "message": "..."}]` |
-| express-validator | `{"errors": [{"type": "field", "msg": "...", "path": "n", "location": "body"}]}` |
-| Joi | `{"details": [{"message": "...", "path": ["n"], "type": "number.max", "context": {"limit": 5}}]}` |
 | celebrate | `{"validation": {"body": {"source": "body", "keys": ["n"], "message": "\\"n\\" is required"}}}` |
-| Zod | `{"issues": [{"code": "too_big", "maximum": 5, "path": ["n"], "message": "..."}]}` |
 | Zod, flattened | `{"formErrors": [], "fieldErrors": {"n": ["Required"]}}` |
 | Zod, formatted | `{"_errors": [], "n": {"_errors": ["Required"]}}` |
 | tRPC | `{"error": {"message": "[{\\"code\\": \\"too_big\\", \\"path\\": [\\"n\\"]}]"}}` |
-| Valibot | `{"issues": [{"message": "...", "path": [{"key": "n"}]}]}` |
-| Yup | `{"name": "ValidationError", "inner": [{"path": "n", "message": "..."}]}` |
 | class-validator | `[{"property": "n", "constraints": {"isInt": "n must be ..."}, "children": []}]` |
 | NestJS | `{"statusCode": 400, "message": ["n must be an integer number"], "error": "Bad Request"}` |
-| VineJS, Adonis | `{"errors": [{"message": "...", "rule": "min", "field": "n", "meta": {"min": 3}}]}` |
 | Directus | `{"errors": [{"message": "...", "extensions": {"field": "n", "type": "required"}}]}` |
-| Go validator, in an envelope | `{"errors": [{"field": "Name", "tag": "max", "param": "10"}]}` |
 | go-openapi, go-swagger | `{"code": 602, "message": "n in body is required"}` |
 | JSON:API | `{"errors": [{"status": "422", "detail": "...", "source": {"pointer": "/data/n"}}]}` |
-| RFC 9457 | `{"invalid-params": [{"name": "n", "reason": "must be ..."}]}` |
-| OData, Azure | `{"error": {"code": "...", "details": [{"code": "...", "target": "n", "message": "..."}]}}` |
-| Google | `{"error": {"errors": [{"reason": "invalid", "location": "n", "locationType": "parameter"}]}}` |
-| AWS | `{"__type": "com.aws#ValidationException", "fieldList": [{"path": "/n", "message": "..."}]}` |
 | protovalidate | `{"violations": [{"field": {"elements": [{"fieldName": "n"}]}, "ruleId": "...", "message": "..."}]}` |
 | Orthanc | `{"Message": "Bad file format", "Details": "Missing field Resources in the JSON body"}` |
 | bare strings and text | `"n is required"` |
@@ -67,18 +52,12 @@ TEXTS: Final = _names(
     """
 )
 """Members that hold the sentence of an error, the most telling first."""
-TEXTS_BESIDE: Final[Mapping[str, int]] = {
-    name: rank
-    for rank, name in enumerate(
-        _names(
-            """
-            details detail description errordescription reason cause error message msg errormessage developermessage
-            info hint
-            """
-        )
-    )
-}
-"""Members whose sentence may say more than a general text beside it, with their ranks, the most telling first."""
+TEXTS_BESIDE: Final = _names(
+    """
+    details detail description errordescription reason cause error message msg errormessage developermessage info hint
+    """
+)
+"""Members whose sentence may say more than a general text beside it, the most telling first."""
 SENTENCES: Final = frozenset(_names("message detail error msg errormessage"))
 """Names under which almost every API has the sentence of its error, and hardly any the sentences of a map."""
 TEXTS_BY_CODE: Final = "constraints"
@@ -136,8 +115,6 @@ EXACT: Final = (
 """Names that the objects of Ajv and pydantic have: what else stands in them was sent, and is no error."""
 FURTHER_STEPS: Final = _names("params.missingproperty params.additionalproperty params.unevaluatedproperty")
 """Members that name one more step of the place: Ajv points to the object that lacks a member, or has one too many."""
-PLACE_ENDINGS: Final = _names("field param parameter property attribute argument column pointer")
-"""How the name of any other member ends whose value is a place, where the request has that: `offendingField`."""
 LISTED_PLACES: Final = _names("fields keys missing missingfields invalidfields unknownfields membernames")
 """Members that list the places of one error: express-validator's `fields`, Zod's `keys`."""
 PARTS: Final = _names("location in source locationtype where")
@@ -233,19 +210,6 @@ COMPLAINTS: Final = (
     *("greater", "less"),
 )
 """How words begin that a complaint has, and a value seldom."""
-DETERMINERS: Final = frozenset(_names("this the that your given provided"))
-WITHOUT_SUBJECT: Final = frozenset(
-    _names(
-        """
-        field value input string number integer property parameter item list array
-        object text length format it is isn't are aren't can cannot can't must should shall may has have was were does
-        doesn't do need needs not no none required mandatory missing invalid unknown unexpected unsupported expected
-        ensure enter select choose provide please too at only already bad wrong empty null blank exceed exceeds out
-        accept accepts allow allows permit permits contain contains shorter longer greater less outside use failed fails
-        """
-    )
-)
-"""How a sentence begins that leaves its subject to the name that it stands under."""
 OF_PART: Final = re.compile(
     r"(?i)(?:invalid|bad|wrong|malformed) (?:request )?(?P<part>query|path|header|body)"
     r"(?:[ -]?string)?(?: param(?:eter)?s?| arguments?| fields?)?\W*"

@@ -19,6 +19,7 @@ from corrigible.rules.safety.nearness import is_plural, letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
+from corrigible.schema.document import leaves
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .error_shapes import CODES, SENTENCES
@@ -26,7 +27,7 @@ from .json_errors import find_errors
 from .literals import find_literal
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
 from .pointers import as_spelled, member_pointer, pointer, steps, without_foreign_step
-from .sent_places import places_of, sent_places
+from .sent_places import sent_places
 from .statement import complete
 from .text_shapes import printed_text, told_below, told_in
 
@@ -89,7 +90,7 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     if code:
         code = plain_code(code.partition(";")[0].partition(":")[0])
         found = [one if one.code else one._replace(code=code) for one in found]
-    errors = _each_once(_of_alternatives(_completed(found, exchange.request), exchange.request))
+    errors = _of_alternatives(_completed(found, exchange.request), exchange.request)
     placed = [_as_sent(one, exchange.request) if number < _FEW else one for number, one in enumerate(errors)]
     return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in placed]
 
@@ -102,8 +103,10 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
         if found and remaining() < enough:
             break
         for inside in _opened(one, request):
-            each = [at_path(done, request) or at_member(done, request) for done in complete(inside)]
-            found += (done._replace(printed=_as_written(done, one)) for done in each)
+            for done in complete(inside):
+                is_all = not done.printed and done.message in one.message
+                placed = at_path(done, request) or at_member(done, request)
+                found.append(placed._replace(printed="" if is_all else one.message))
         if len(found) >= _MOST:
             break
     return found[:_MOST]
@@ -177,25 +180,15 @@ def _opened(error: Violation, request: Request) -> Iterator[Violation]:
             placed = error._replace(message=one.text, pointer=one.pointer, constraint=one.keyword, native=native)
             yield placed._replace(code=one.rule or error.code)
     else:
-        yield from answer_inside(error, request) or _answer_beside(error, request) or [error]
-
-
-def _answer_beside(error: Violation, request: Request) -> list[Violation]:
-    """Return the errors of an answer that stands as JSON in a text beside the message of a gateway, as `raw`."""
-    told = members_of(error).values()
-    inner = [*told, *(deep for one in told if isinstance(one, dict) for deep in one.values())][:_MOST]
-    texts = (one for one in inner if isinstance(one, str) and one.startswith("{") and len(one) <= _LONGEST)
-    found = (answer_inside(error._replace(message=one), request) for one in texts)
-    return next((one for one in found if one), [])
+        # Beside the message of a gateway the provider's answer may stand as JSON in a text: `raw`.
+        beside = islice((one.value for one in leaves(members_of(error))), _MOST)
+        texts = (one for one in beside if isinstance(one, str) and one.startswith("{") and len(one) <= _LONGEST)
+        found = (answer_inside(error._replace(message=one), request) for one in (error.message, *texts))
+        yield from next((one for one in found if one), [error])
 
 
 _DEEPEST: Final = 3
 """Answers in texts of answers: a gateway behind a gateway."""
-
-
-def _deeper(error: Violation, request: Request, depth: int) -> list[Violation]:
-    inside = answer_inside(error, request, depth + 1) if depth < _DEEPEST and not error.pointer else []
-    return inside or [error]
 
 
 def answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Violation]:
@@ -208,11 +201,12 @@ def answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Vi
     literal = find_literal(error.message)
     if literal is None or not isinstance(literal.value, (dict, list)):
         return []
-    places = places_of(literal.value, request)
     is_quoted = isinstance(request.body, str) and error.message[literal.start : literal.end] in request.body
-    if places is None or places or is_quoted:
+    if is_quoted or literal.value in (request.body, *(one.value for one in sent_places(request))):
         return []
-    found = [deep for one in find_errors(literal.value, request) for deep in _deeper(one, request, depth)]
+    found: list[Violation] = []
+    for one in find_errors(literal.value, request):
+        found += (answer_inside(one, request, depth + 1) if depth < _DEEPEST and not one.pointer else []) or [one]
     listed = [one for one in found if one.pointer and (one.code or complains(one.message))]
     if not listed and isinstance(literal.value, dict):
         told = folded(literal.value)
@@ -227,16 +221,6 @@ def answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Vi
         )
         for one in listed
     ]
-
-
-def _each_once(errors: list[Violation]) -> list[Violation]:
-    """Return the errors without those that say the same of a place as one before: Slack's `[ERROR] ...`."""
-    out: list[Violation] = []
-    for error in errors:
-        said = [one.message for one in out if one.pointer == error.pointer != ""]
-        if not any(error.message != one and error.message.endswith(one) for one in said if one):
-            out.append(error)
-    return out
 
 
 _VALUES: Final = ("value", "rejectedvalue", "attemptedvalue", "invalidvalue", "input", "received", "actual")
@@ -269,12 +253,11 @@ def _as_sent(error: Violation, request: Request) -> Violation:
 
 def _inside(steps: Sequence[str], request: Request) -> str:
     """Return the place of these steps in the only object inside the body that has it; empty where not one has it."""
-    sent = [one for one in islice(sent_places(request), _MOST_PLACES) if one.path[0] == "body"] if steps else []
+    sent = [one for one in sent_places(request) if one.path[0] == "body"] if steps else []
     ends = [one for one in sent if one.path[-len(steps) :] == (*steps,) and len(one.path) > len(steps) + 1]
     return ends[0].pointer if len(ends) == 1 else ""
 
 
-_MOST_PLACES: Final = 500
 _FEW: Final = 16
 """Errors whose places are compared with what was sent."""
 
@@ -306,17 +289,11 @@ def _is_named(name: str, noun: tuple[str, ...]) -> bool:
 
 def _breaks(value: Json, about: About) -> bool:
     """Whether a value that was sent is not what is said of its place."""
-    if isinstance(about.value, list):
-        is_value = value is not MISSING and isinstance(value, str | int | float)
-        return is_value and str(value) not in map(str, about.value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isinstance(about.value, int | float):
+    if not isinstance(value, str | int | float):
         return False
-    return value > about.value if about.keyword == "maximum" else value < about.value
-
-
-def _as_written(error: Violation, around: Violation) -> str:
-    """Return what the API wrote for an error whose text is in other words, or is not all that is said of it."""
-    return "" if not error.printed and error.message in around.message else around.message
+    if isinstance(about.value, list):
+        return str(value) not in map(str, about.value)
+    return first_violation(value, {about.keyword: about.value}) is not None
 
 
 def _of_alternatives(errors: list[Violation], request: Request) -> list[Violation]:
@@ -326,6 +303,9 @@ def _of_alternatives(errors: list[Violation], request: Request) -> list[Violatio
     """
     out: list[Violation] = []
     for error in errors:
+        said = [one.message for one in out if one.message and one.pointer == error.pointer != ""]
+        if any(error.message != one and error.message.endswith(one) for one in said):
+            continue  # the same once more: Slack's `[ERROR] ...`
         before = out[-1] if out else None
         is_next = before is not None and error.pointer == before.pointer != "" and {*error.stated} == {"enum"}
         if before is not None and is_next and {*before.stated} == {"enum"}:

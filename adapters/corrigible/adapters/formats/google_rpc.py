@@ -18,6 +18,7 @@ from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .generic import answer_inside, at_member, at_path
 from .members import Members, beside, folded, text
+from .pointers import without_foreign_step
 from .statement import complete
 from .text_shapes import fields_in
 
@@ -47,29 +48,25 @@ class Detail(NamedTuple):
     subject: str = ""
     facts: tuple[str, ...] = ()
     """Members that are facts about the whole refusal."""
+    name: str = ""
+    """What rules of packs see as `error.detail`."""
 
 
 DETAILS: Final[Mapping[str, Detail]] = {
     "badrequest": Detail("fieldviolations", ("reason",), place="field"),
     "badrequestfieldviolation": Detail("fieldviolations", ("reason",), place="field"),  # packed by itself
-    "preconditionfailure": Detail("violations", ("type",), subject="subject"),
-    "quotafailure": Detail("violations", ("type", "quotaid"), subject="subject"),
-    "violations": Detail("violations", ("ruleid", "constraintid"), "message", "field"),  # protovalidate
+    "preconditionfailure": Detail("violations", ("type",), subject="subject", name="PreconditionFailure"),
+    "quotafailure": Detail("violations", ("type", "quotaid"), subject="subject", name="QuotaFailure"),
+    # protovalidate
+    "violations": Detail("violations", ("ruleid", "constraintid"), "message", "field", name="Violations"),
     "errorinfo": Detail(facts=("reason", "domain", "metadata")),
     "retryinfo": Detail(facts=("retrydelay",)),
     "resourceinfo": Detail(facts=("resourcetype", "resourcename", "owner", "description")),
     "help": Detail(facts=("links",)),
 }
-_NAMES: Final = {
-    "preconditionfailure": "PreconditionFailure",
-    "quotafailure": "QuotaFailure",
-    "violations": "Violations",
-}
-"""What rules of packs see as `error.detail`."""
 _DURATION: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)s")
 _STEP: Final = re.compile(r"\[(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|([^\[\]\"']*))\]|([^.\[\]]+)")
 _NAME: Final = re.compile(r"(?!.*//)[\w$*@+./-]{0,128}", re.ASCII)
-_OF_THE_REQUEST: Final = re.compile(r"(?i)\w*(?:request|req|input|message|body)")
 _LONGEST: Final = 512
 
 
@@ -164,8 +161,6 @@ def _of_prose(error: Violation, status: _Status, exchange: Exchange) -> list[Vio
         return [error]
     if not error.pointer and (inside := answer_inside(error, exchange.request)):
         error = inside[0]._replace(code=error.code, type=error.type)
-    if error.type in _NO_CODE and (code := written_code(error.message)):
-        error = error._replace(type=code)  # what reads the text leaves it out
     out = complete(error._replace(code=""))
     if isinstance(value_at(exchange.request, error.pointer), dict) and exchange.request.protocol is Protocol.HTTP:
         out = [at_member(one, exchange.request) if one.pointer else one for one in out]
@@ -224,11 +219,11 @@ def _violations(kind: str, members: Members, code: str, exchange: Exchange) -> I
             yield _broken(told, own, message, code, exchange)
         elif row.place and (place or message):
             field = str(place or "")
-            pointer = pointer_of_field(field, exchange)
+            pointer = without_foreign_step(pointer_of_field(field, exchange), "", exchange.request)
             native = {"told_place": list(segments(pointer)[1:])} if pointer else {}
             yield Violation(own, message, pointer, type=code, param=field, native=native)
         elif not row.place:
-            facts = {"detail": _NAMES[kind], **one}
+            facts = {"detail": row.name, **one}
             yield Violation(own, message, type=code, param=text(told, row.subject), native=facts)
 
 
@@ -256,7 +251,7 @@ def _broken(told: Members, rule: str, message: str, code: str, exchange: Exchang
         constraint=rule if rule != code else "",
         type=code,
         param=pointer.removeprefix("/body/").replace("/", "."),
-        native={"detail": _NAMES["violations"], "for_key": told.get("forkey") is True},
+        native={"detail": DETAILS["violations"].name, "for_key": told.get("forkey") is True},
     )
 
 
@@ -268,34 +263,18 @@ def pointer_of_field(field: str, exchange: Exchange) -> str:
     """Turn `parent.items[1].sku`, `labels["a.b"]` or `items.1.sku` into a pointer into the message; empty for none."""
     if not field or len(field) > _LONGEST or not isinstance(exchange.request.body, dict | None):
         return ""
-    pointer, end, is_entry = "/body", 0, False
-    field = _below_request(field, exchange)
+    pointer, end = "/body", 0
     for match in _STEP.finditer(field):
         if field[end : match.start()].strip(".") or any(mark in match[0] for mark in " \n"):
             return ""  # prose, no path
         end = match.end()
         key = next((part for part in match.groups()[:3] if part is not None), None)
         name = match[4] if key is None else key
-        around = value_at(exchange.request, pointer)
-        if name.isdecimal() and isinstance(around, dict) and name not in around and int(name) < len(around):
-            pointer, is_entry = f"{pointer}/{escape(list(around)[int(name)])}", True  # a map is a list of entries
-            continue
-        if is_entry and name == "value" and not (isinstance(around, dict) and name in around):
-            continue
         is_sent = value_at(exchange.request, f"{pointer}/{escape(name)}") is not MISSING
         if not is_sent and not _NAME.fullmatch(name):
             return ""  # no name, and none that the caller uses
         pointer = f"{pointer}/{escape(key)}" if key is not None else _member(pointer, name, exchange)
     return pointer if not field[end:].strip(".") else ""
-
-
-def _below_request(field: str, exchange: Exchange) -> str:
-    """Leave out the name of the request itself, where a path begins with that: `request.email`."""
-    head, _, rest = field.partition(".")
-    body = exchange.request.body
-    if not rest or not isinstance(body, dict) or not _OF_THE_REQUEST.fullmatch(head):
-        return field
-    return field if any(name in body for name in _spellings(head)) else rest
 
 
 def _member(parent: str, name: str, exchange: Exchange) -> str:
@@ -307,28 +286,3 @@ def _member(parent: str, name: str, exchange: Exchange) -> str:
 
 def _spellings(name: str) -> Sequence[str]:
     return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), name), name
-
-
-# Codes in texts: Go's plain errors arrive as UNKNOWN
-
-
-_READ: Final = 500
-
-
-def written_code(message: str) -> str:
-    """Return the code that a text has in words, of several the last: what is outside only wraps it.
-
-    A text is no proof: it is good for a question.
-    """
-    written = ["".join(found) for found in _WRITTEN.findall(message[:_READ])]
-    return _SPELLED.get(written[-1].replace("_", "").upper(), "") if written else ""
-
-
-_SPELLED: Final = {
-    one.replace("_", ""): one
-    for one in ("INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION", "OUT_OF_RANGE")
-}
-"""Codes that are about the request, whoever sends them; of others it is not clear whose call they are about."""
-_WRITTEN: Final = re.compile(
-    r"\b(?:code ?= ?)([A-Z][A-Za-z]+)\b|\b([A-Z]{2,20}(?:_[A-Z]{2,20}){1,2}|INTERNAL|UNKNOWN)(?=:|\W*$)"
-)

@@ -1,20 +1,23 @@
 """Errors found in JSON of any shape: objects with a text and a place, texts under the names of members, bare texts.
 
-The shapes are those of `error_shapes`. The innermost errors count, those with a place before those without. The walk
-is bounded in depth and in the number of values.
+The shapes are those of `error_shapes`. Of members with names that nobody knows what stands in them tells the sentence
+and the place: `{"reply": "no such colour", "culprit": "colour"}`. The innermost errors count, those with a place before
+those without. The walk is bounded in depth and in the number of values.
 
-Knows: the table of shapes, what was sent. Does not know: descriptions, what sentences say.
+Knows: the table of shapes, what was sent, what a sentence is about. Does not know: descriptions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import value_at
+from corrigible.rules.pointer import MISSING, value_at
+from corrigible.rules.safety.nearness import letters
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import read
 from corrigible.schema.exchange import Json, Request
 
 from . import error_shapes as shapes
@@ -25,7 +28,6 @@ from .members import (
     complains,
     fold,
     folded,
-    is_repeated,
     is_thing,
     others,
     plain_code,
@@ -40,10 +42,10 @@ from .pointers import (
     member_called,
     part_of,
     pointer,
+    read_place,
     told_place,
     told_steps,
 )
-from .usual_names import with_usual_names
 
 _DEEPEST: Final = 8
 _MOST: Final = 64
@@ -101,21 +103,16 @@ def _of(value: Json, at: _At, walk: _Walk) -> Iterator[Violation]:
             yield _violation(value, at, walk)
     elif isinstance(value, list):
         for item in without_notes(value):
-            is_one = at.key in shapes.MAPS and isinstance(item, dict) and _is_one_of_list(folded(item))
+            is_one = at.key in shapes.MAPS and isinstance(item, dict) and _is_one_error(folded(item))
             yield from _of(item, at._replace(key="" if is_one else at.key, depth=at.depth + 1), walk)
     elif isinstance(value, dict):
         yield from _of_object(value, at, walk)
 
 
-def _is_one_of_list(told: Members) -> bool:
-    """Whether an object in a list of errors is one error, or holds a list of errors itself."""
-    return _is_one_error(told) or any(name in shapes.MAPS and isinstance(value, list) for name, value in told.items())
-
-
 def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     members = with_plain_message(members)
     if at.key in shapes.LISTS or not at.around or not _has_text(folded(at.around[-1][0])):
-        members = with_usual_names(members, walk.request, walk.names)  # beside a sentence stand things
+        members = _with_usual_names(members, walk.request, walk.names)  # beside a sentence stand things
     told = folded(members)
     if _is_node(told, at, walk):
         yield from _of_node(members, at, walk)
@@ -123,10 +120,13 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     if (at.key in shapes.MAPS or _is_by_place(members, told, at.key, walk)) and not _is_complaint(members, walk):
         yield from _by_place(members, at, walk)
         return
-    if (own := _own_place(told, at, walk)) is None:
+    own = told_place(told, walk.request, has_text=_has_text(told))
+    if own.parts[:1] == ("response",) and at.key == "validation":  # Prism: the answer, which no request can mend
         return
     if own == Place() and at.place == Place():
-        own = Place((), _part_told(told, walk))
+        lists = any(isinstance(told[name], list) for name in shapes.LISTS.intersection(told))
+        part = shapes.OF_PART.fullmatch(sentence(told, walk.names)[:_LONGEST_OF_PART]) if lists else None
+        own = Place((), part_of(part["part"])) if part is not None else own
         at = at._replace(place=own)
     around = at.place
     is_repeated = own.parts and around.parts[-len(own.parts) :] == own.parts  # under its own name: mongoose
@@ -169,14 +169,6 @@ _ESCAPED_QUOTES: Final = ("&quot;", "&#39;", "&#039;")
 """In a text that was made for a page, as Jetty's and WordPress' are."""
 
 
-def _own_place(told: Members, at: _At, walk: _Walk) -> Place | None:
-    """Return the place that an object names; None where it is about the answer, which no request can mend."""
-    own = told_place(told, walk.request, has_text=_has_text(told))
-    if own.parts[:1] == ("response",) and at.key == "validation":  # Prism
-        return None
-    return own
-
-
 def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[Violation]:
     """Return the errors that an object holds: not in what was sent, and not in what exists already."""
     has_sentence = any(name in shapes.SENTENCES for name in folded(members))
@@ -186,8 +178,7 @@ def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[
             continue
         if has_sentence and key in shapes.LISTED_PLACES and isinstance(value, list) and all(map(is_name, value)):
             continue  # names of the places that the sentence is about
-        is_told_of = isinstance(value, dict) and is_repeated(value, sentence(folded(members), walk.names))
-        if not (has_sentence and (is_told_of or is_thing(value, walk.request.body))):
+        if not (has_sentence and is_thing(value, walk.request.body)):
             inner += _below_member(name, value, at.inside(key, below, members, name), at.place, walk)
     return inner
 
@@ -218,17 +209,6 @@ def _has_text(told: Members) -> bool:
 
 
 _LONGEST_OF_PART: Final = 500
-
-
-def _part_told(told: Members, walk: _Walk) -> str:
-    """Return the part of the request that all errors listed beside a sentence are about, which says no more than that.
-
-    `{"error": "Invalid query parameters", "issues": [{"field": "limit", "message": "expected a number"}]}`
-    """
-    if not any(isinstance(told[name], list) for name in shapes.LISTS.intersection(told)):
-        return ""
-    part = shapes.OF_PART.fullmatch(sentence(told, walk.names)[:_LONGEST_OF_PART])
-    return part_of(part["part"]) if part is not None else ""
 
 
 def _listed_places(told: Members, own: Place, request: Request) -> list[Place] | None:
@@ -414,3 +394,76 @@ def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
     if place.parts and told:
         native["told_place"] = list(place.parts)
     return violation._replace(pointer=told, param=place.text or violation.param, native=native)
+
+
+# Members with names that nobody knows
+
+
+_LONGEST_TOLD: Final = 500
+_MOST_MEMBERS: Final = 40
+"""Of one object: the object of an error has a few, a thing has many."""
+_KNOWN: Final = frozenset(
+    {
+        *shapes.TEXTS,
+        *shapes.CODES,
+        *(one.member for one in shapes.PLACES),
+        *shapes.LISTS,
+        *shapes.MAPS,
+        *shapes.NO_ERRORS,
+        *shapes.ABOUT_THE_ANSWER,
+        *shapes.WHOLE,
+        *shapes.OF_ERRORS,
+    }
+)
+
+
+def _with_usual_names(members: Members, request: Request, sent: Collection[str]) -> Members:
+    """Return an object with the usual names of a sentence, of errors and of a place for those that only shapes tell."""
+    strange = [name for name in members if fold(name) not in _KNOWN and name not in sent and not part_of(name)]
+    usual = folded(members)
+    has_sentence = "message" in usual or any(isinstance(usual.get(name), str) for name in shapes.TEXTS)
+    if not strange or len(members) > _MOST_MEMBERS or has_sentence or not shapes.OF_ERRORS.isdisjoint(usual):
+        return members
+    spend()
+    places = [name for name in strange if _names_a_place(members[name], request)]
+    is_map = not places and all(_is_sentence(one) or isinstance(one, list | dict) for one in members.values())
+    told = [name for name in strange if _is_sentence(members[name])]
+    told = [name for name in told if _has_subject(name, members[name])] if is_map else told
+    if told:
+        longest = max(told, key=lambda name: len(str(members[name])))
+        new = {longest: "message"} | ({places[0]: "field"} if len(places) == 1 else {})
+        return {new.get(name, name): one for name, one in members.items()}
+    lists = [name for name in strange if isinstance(one := members[name], list) and one]
+    lists = [name for name in lists if all(_has_subject(name, one) for one in members[name])]
+    new = {lists[0]: "errors"} if len(lists) == 1 and "errors" not in members else {}
+    return {new.get(name, name): one for name, one in members.items()}
+
+
+def _has_subject(name: str, value: Json) -> bool:
+    """Whether a value is a sentence with a subject of its own, which is not the name that it stands under.
+
+    `{"name": "can't be blank"}` and `{"first_name": "First name is too long"}` are about what their names say.
+    """
+    fields = [field for one in read(value).said for field in one.slots.get("field", ())] if _is_sentence(value) else []
+    return bool(fields) and not any(
+        letters(field) in letters(name) or field.lower() in _NO_SUBJECTS for field in fields
+    )
+
+
+_NO_SUBJECTS: Final = frozenset({"input", "value", "field", "length", "string", "number", "item", "type", "format"})
+"""What a sentence calls the value of the name that it stands under."""
+
+
+def _is_sentence(value: Json) -> bool:
+    if not isinstance(value, str):
+        return False
+    told = [one for one in value[:_LONGEST_TOLD].split() if sum(map(str.isalpha, one)) > 1]
+    return len(told) > 1 or (" " not in value and len(value) > 3 and not value.isascii())
+
+
+def _names_a_place(value: Json, request: Request) -> bool:
+    """Whether a value names a place that the request has."""
+    if not (is_name(value) or (isinstance(value, list) and value)) or value == request.path:
+        return False
+    parts = read_place(value).parts
+    return bool(parts) and not part_of(parts[-1]) and value_at(request, pointer(parts, request)) is not MISSING

@@ -72,19 +72,13 @@ _FAMILIES: Final = (
 )
 """Codes of which there are many: pydantic's of types and forms."""
 PYDANTIC_OF_LISTS: Final = {"too_short": "minItems", "too_long": "maxItems"}
-_TYPE_OF_CODE: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("isstring", "stringbase", "stringtype"), "string"),
-    **dict.fromkeys(("isnumber", "numberbase"), "number"),
-    **dict.fromkeys(("isint", "numberinteger", "intparsing", "inttype", "intfromfloat"), "integer"),
-    **dict.fromkeys(("isboolean", "booleanbase", "boolparsing", "booltype"), "boolean"),
-    **dict.fromkeys(("isarray", "arraybase", "listtype", "notalist"), "array"),
-    **dict.fromkeys(("isobject", "objectbase", "dicttype", "modeltype", "modelattributestype"), "object"),
-}
 _CLOSED_LISTS: Final = (
     *("enum", "allowedvalues", "allowed", "options", "choices", "validvalues", "acceptedvalues", "possiblevalues"),
     *("permitted", "permittedvalues", "valids", "enumvalues", "values", "expected", "supportedvalues", "validoptions"),
+    "{{ choices }}",
 )
-"""Members that hold a closed list: ajv's `allowedValues`, Joi's `valids`, Zod's `options` and `values`."""
+"""Members that hold a closed list: ajv's `allowedValues`, Joi's `valids`, Zod's `options`,
+Symfony's `{{ choices }}`."""
 _NESTED: Final = (
     *("extensions", "params", "ctx", "context", "meta", "parameters", "attributes"),
     "formattedmessageplaceholdervalues",
@@ -124,8 +118,6 @@ def stated_keywords(code: str, keyword: str, native: Mapping[str, Json], message
             members |= folded(inner)
     expected = members.get("expected")
     stated = _listed(members, keyword)
-    if not stated and keyword in ("", "type") and (kind := _TYPE_OF_CODE.get(_plain(code))):
-        stated = {"type": kind}
     if not stated and isinstance(expected, str):
         stated = {name: value for name, value in states_of(f"must be {expected}").items() if name == "type"}
     stated = stated or states_of(message)
@@ -139,18 +131,13 @@ def _plain(code: str) -> str:
 
 
 def _listed(members: Mapping[str, Json], keyword: str) -> dict[str, Json]:
-    for name in _CLOSED_LISTS:
+    """Return the closed list of a member, which may be written in a text: pydantic's "'a', 'b' or 'c'"."""
+    for name in _CLOSED_LISTS if keyword in ("", "enum") else ():
         value = members.get(name)
-        if isinstance(value, list) and 0 < len(value) <= _MOST_CHOICES and all(map(_is_scalar, value)):
-            if name in ("values", "expected", "enum") or keyword in ("", "enum"):
-                return {"enum": list(value)}
-        elif isinstance(value, str) and name in ("expected", "permitted", "values", "allowed"):
-            listed = _options(value)  # pydantic: "'a', 'b' or 'c'", Valibot: '("a" | "b")'
-            if keyword in ("", "enum") and (len(listed) > 1 or (keyword == "enum" and listed)):
-                return {"enum": list(listed)}
-    choices = members.get("{{ choices }}")
-    if isinstance(choices, str) and (listed := _options(choices)):
-        return {"enum": list(listed)}
+        listed = value if isinstance(value, list) else _options(value) if isinstance(value, str) else []
+        is_list = 0 < len(listed) <= _MOST_CHOICES and not any(isinstance(one, dict | list) for one in listed)
+        if is_list and (isinstance(value, list) or keyword == "enum" or len(listed) > 1):
+            return {"enum": [*listed]}
     param = members.get("param")
     if keyword == "enum" and isinstance(param, str) and " " in param.strip():
         return {"enum": param.split()}  # Go's validator: `oneof=a b c`
@@ -161,10 +148,6 @@ def _options(written: str) -> list[Json]:
     """Return the items of a list in a text, whatever joins them."""
     listed = states_of(f"must be one of: {written}").get("enum")
     return listed if isinstance(listed, list) else []
-
-
-def _is_scalar(value: Json) -> bool:
-    return not isinstance(value, (dict, list))
 
 
 def fit_keywords(stated: Mapping[str, Json], value: Json) -> Mapping[str, Json]:

@@ -95,24 +95,9 @@ def is_thing(members: Json, body: Json) -> bool:
         fold(name) not in shapes.CODES
         and isinstance(sent, str | int)
         and sent not in ("", True, False)
-        and _is_at(name, sent, members)
+        and members.get(name) == sent
         for name, sent in body.items()
     )
-
-
-def is_repeated(members: Members, sentence: str) -> bool:
-    """Whether all that an object has are texts that the sentence beside it repeats, and that are no complaints.
-
-    `{"message": "pods \"web\" is forbidden: ...", "details": {"name": "web", "kind": "pods"}}`
-    """
-    texts = [one for one in members.values() if one != ""]
-    return bool(texts) and all(
-        isinstance(one, str) and " " not in one and one in sentence and not complains(one) for one in texts
-    )
-
-
-def _is_at(name: str, value: Json, members: Members) -> bool:
-    return name in members and members[name] == value
 
 
 def without_notes(items: Sequence[Json]) -> Sequence[Json]:
@@ -140,15 +125,12 @@ def sentence(members: Members, sent: Collection[str]) -> str:
     folded; `sent` are names of the request.
     """
     first = text(members, *shapes.TEXTS)
-    names = [name for name in members if name in shapes.TEXTS_BESIDE]
-    if len(names) < 2 and all(members[name] == first for name in names):
-        return first
-    beside = (members[name] for name in sorted(names, key=shapes.TEXTS_BESIDE.__getitem__))
-    particular = [one for one in beside if isinstance(one, str) and one != first and _is_sentence(one)]
+    texts = [members[name] for name in shapes.TEXTS_BESIDE if name in members]
+    particular = [one for one in texts if isinstance(one, str) and one != first and _is_sentence(one)]
     if not particular or _names_something(first, sent):
         return first
-    longer = [one for one in particular if len(one.split()) > len(first.split())] if first else particular
-    return next((one for one in particular if _names_something(one, sent)), next(iter(longer), first))
+    longer = (one for one in particular if len(one.split()) > len(first.split()))
+    return next((one for one in particular if _names_something(one, sent)), next(longer, first))
 
 
 _READ: Final = 500
@@ -161,17 +143,13 @@ def _names_something(message: str, sent: Collection[str]) -> bool:
     spend()
     for number, word in enumerate(message[:_READ].split()):
         plain = word.strip(_PUNCTUATION)
-        if not plain or plain.isupper() or _is_status(plain):
-            continue
+        if not plain or plain.isupper() or (len(plain) == 3 and plain[0] in "45" and plain.isdecimal()):
+            continue  # a status is the same for all requests
         if word[0] in _QUOTES or plain in sent or "_" in plain or any(one.isdigit() for one in plain):
             return True
         if any(one.isupper() for one in plain[1:]) or (number and plain[0].isupper()):
             return True
     return ": " in message[:_READ].rstrip()
-
-
-def _is_status(word: str) -> bool:
-    return len(word) == 3 and word[0] in "45" and word.isdecimal()
 
 
 def _is_sentence(message: str) -> bool:

@@ -15,7 +15,7 @@ from corrigible.rules.wordings import Kind, read
 from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json, Request
 
-from .error_shapes import FURTHER_STEPS, IN_ELEMENTS, IN_OBJECTS, PARTS, PLACE_ENDINGS, PLACES, Source
+from .error_shapes import FURTHER_STEPS, IN_ELEMENTS, IN_OBJECTS, PARTS, PLACES, Source
 from .members import Members, folded
 
 _STEPS: Final = re.compile(r"""\[\s*(?:'([^']*)'|"([^"]*)")\s*\]|[^./\[\]]+""")
@@ -86,11 +86,6 @@ def told_place(told: Members, request: Request, *, has_text: bool) -> Place:
                 place = place._replace(parts=_without_branch(place.parts, str(told.get("type", "")), request))
             if place.parts or place.where:
                 return place._replace(parts=(*place.parts, *_further(told)))
-    for name in told if has_text else ():
-        if name.endswith(PLACE_ENDINGS) and name not in _BY_NAME and is_name(told[name]):
-            place = read_place(told[name], str(part))
-            if value_at(request, pointer(place.parts, request, place=place.where)) is not MISSING:
-                return place
     return Place((), part_of(str(part)))
 
 
@@ -171,10 +166,10 @@ def _further(told: Members) -> tuple[str, ...]:
     return ()
 
 
-def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: str = "") -> str:
+def pointer(parts: Sequence[str], request: Request, *, place: str = "") -> str:
     """Return the pointer to a place, empty where it is none in the request document.
 
-    `parts` may begin with a word for the part of the request unless `place` says it. `member` is one further step.
+    `parts` may begin with a word for the part of the request unless `place` says it.
     """
     parts = [str(part) for part in parts]
     if not place and parts and (part := part_of(parts[0])):
@@ -189,11 +184,8 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: 
     if place == "request":
         inner = part_of(parts[0]) if parts else ""
         place, parts = (inner, parts[1:]) if inner else (parameters_at(request)[1:] if parts else "", parts)
-    elif not place and (parts or member):
-        place = _part_with(parts[0], request) if len(parts) == 1 and not member else ""
-        place = place or parameters_at(request)[1:]
-    if member:
-        parts = [*parts, member]
+    elif not place and parts:
+        place = (_part_with(parts[0], request) if len(parts) == 1 else "") or parameters_at(request)[1:]
     match place:
         case "" | "cookie":
             return ""

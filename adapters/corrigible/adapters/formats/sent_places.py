@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from corrigible.adapters.operation import Path
-from corrigible.rules.pointer import escape, to_pointer
+from corrigible.rules.pointer import to_pointer
 from corrigible.schema.exchange import Json, Request
 
 MOST_PLACES: Final = 2000
@@ -41,26 +41,3 @@ def sent_places(request: Request) -> Iterator[SentValue]:
                 if isinstance(one, (dict, list)):
                     below.append((here, one))
         waiting = below
-
-
-def places_of(value: Json, request: Request) -> list[str] | None:
-    """Return the places of the body with this value; None where it is too large to say."""
-    waiting: list[tuple[str, Json]] = [("/body", request.body)]
-    found: list[str] = []
-
-    for _ in range(_MOST_SENT):
-        if not waiting:
-            return found
-        place, here = waiting.pop()
-        if here == value and type(here) is type(value):
-            found.append(place)
-        inner = here.items() if isinstance(here, dict) else enumerate(here) if isinstance(here, list) else ()
-        waiting += [
-            (f"{place}/{escape(str(name))}", one)
-            for name, one in inner
-            if isinstance(one, (dict, list)) or type(one) is type(value)
-        ]
-    return None
-
-
-_MOST_SENT: Final = 2000

@@ -52,7 +52,9 @@ def _stated(error: Violation) -> Iterator[Violation]:
     stated = dict(error.stated) or stated_keywords(
         error.code, keyword, {"type": error.type, **error.native}, error.message
     )
-    told = [one for one in said if one.kind is Kind.MISSING or (one.kind is Kind.UNKNOWN and _is_of_a_name(one))]
+    # What is unknown is a name where the sentence names it, or says no more: a word to use instead may be a value.
+    names = [one for one in said if one.slots.get("field") or one.row.endswith(".alone")]
+    told = [one for one in said if one.kind is Kind.MISSING or (one.kind is Kind.UNKNOWN and one in names)]
     lists_names = any(one.kind is Kind.UNKNOWN and one.slots.get("options") for one in told)
     if not keyword and (lists_names or not stated) and told and len({one.kind for one in told}) == 1:
         fields = dict.fromkeys(field for one in told for field in one.slots.get("field", ()))
@@ -62,14 +64,6 @@ def _stated(error: Violation) -> Iterator[Violation]:
                 yield error._replace(constraint=keyword, param=field)
             return
     yield error._replace(constraint=keyword, stated=stated)
-
-
-def _is_of_a_name(said: Said) -> bool:
-    """Whether what is unknown is a name: the sentence names it, or no more. A word to use instead may be a value."""
-    return bool(said.slots.get("field")) or said.row.endswith(_ALONE)
-
-
-_ALONE: Final = ".alone"
 
 
 def _header_missed(message: str) -> str:
@@ -243,4 +237,6 @@ def told_state(message: str) -> Kind | None:
 
 def has_word(text: str, value: str) -> bool:
     """Whether a text has a value that is not empty as a word of its own."""
-    return bool(value) and re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\w)", text) is not None
+    if not value or value not in text:
+        return False
+    return re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\w)", text) is not None

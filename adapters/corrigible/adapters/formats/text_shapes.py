@@ -31,7 +31,6 @@ These patterns and `OF_PART` are the only ones that the envelope applies to a te
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -39,6 +38,7 @@ from corrigible.rules.pointer import MISSING, escape, to_pointer, value_at
 from corrigible.schema.exchange import Request
 
 from .pointers import member_pointer, part_of, pointer, steps
+from .sent_places import sent_places
 
 _READ: Final = 4000
 _MOST: Final = 32
@@ -138,17 +138,12 @@ SHAPES: Final = (
         pattern=re.compile(
             r"^(?P<text>\S[^\n]{0,400})\n {2,8}at (?P<place>(?:\[(?:\"[^\"\n]{1,80}\"|\d{1,5})\]){1,10})$", re.MULTILINE
         ),
-        steps=((re.compile(r"^Missing key$"), "required"),),
     ),
     TextShape(
         mark="Failed to deserialize ",
         pattern=re.compile(
             r"Failed to deserialize the JSON (?P<part>body)[^:\n]{0,40}: (?P<place>[A-Za-z_][\w.\[\]-]{0,200}): "
             r"(?P<text>(?:missing|unknown|invalid|duplicate) [^\n]{1,400})"
-        ),
-        steps=(
-            (re.compile(r"^missing field `([^`\n]{1,80})`"), "required"),
-            (re.compile(r"^unknown field `([^`\n]{1,80})`"), "additionalProperties"),
         ),
     ),
     TextShape(
@@ -163,16 +158,11 @@ SHAPES: Final = (
             r"(?P<text>Key: '\w{1,80}\.(?P<place>[a-z_][\w.\[\]-]{0,199})' Error:Field validation for"
             r" '[^'\n]{1,80}' failed on the '(?P<rule>\w{1,40})' tag)"
         ),
-        steps=((re.compile(r"failed on the 'required' tag$"), "required"),),
     ),
     TextShape(
         mark="#",
         pattern=re.compile(r"(?:^|[\s:])(?P<place>#(?:/[^\s:]{1,300})?): (?P<text>[^\n]{1,400})", re.MULTILINE),
         around="/body",
-        steps=(
-            (re.compile(r"extraneous key \[(\w[^\]\n]{0,80}|\$\w+)\] is not permitted"), "additionalProperties"),
-            (re.compile(r"required key \[(\w[^\]\n]{0,80}|\$\w+)\] not found"), "required"),
-        ),
     ),
     TextShape(
         mark="DecodingFailure at ",
@@ -233,7 +223,6 @@ _BELOW: Final = TextShape(
 _ELEMENT: Final = re.compile(r"\b(?:array|list)\b[^\n]{0,100}\. Missing ['\"`]([^'\"`\n]{1,100})['\"`]")
 """What a list lacks that was sent."""
 _STEP_BELOW: Final = re.compile(r"'([^']*)'|\"([^\"]*)\"|(\d+)")
-_MOST_SEARCHED: Final = 200
 
 
 def told_below(message: str, place: str, request: Request) -> Told | None:
@@ -245,14 +234,9 @@ def told_below(message: str, place: str, request: Request) -> Told | None:
     if found is None:
         return None
     path = to_pointer([next(filter(None, one.groups()), "") for one in _STEP_BELOW.finditer(found["place"])])
-    holders, waiting = list[str](), [place]
-    while waiting and len(holders) < _MOST_SEARCHED:
-        holders.append(waiting.pop(0))
-        inner = value_at(request, holders[-1])
-        waiting += [f"{holders[-1]}/{escape(name)}" for name in inner] if isinstance(inner, Mapping) else []
-    begun = [one for one in holders if value_at(request, f"{one}/properties") is not MISSING or path]
-    holder = next((one for one in begun if value_at(request, one + path) is not MISSING), place)
-    if value_at(request, holder + path) is MISSING:
+    below = (one.pointer for one in sent_places(request) if one.pointer.startswith(f"{place}/"))
+    holders = (one for one in (place, *below) if value_at(request, one + (path or "/properties")) is not MISSING)
+    if (holder := next(holders, None if path else place)) is None:
         return None
     for pattern, keyword in _BELOW.steps:
         if (more := pattern.search(found["text"])) is not None:

@@ -132,7 +132,8 @@ def is_near(part: str, literal: str) -> bool:
     """Whether a segment is a misspelling of another: case, separators, number, one letter in four, its last words."""
     if is_same(part, literal) or is_plural(part, literal):
         return True
-    if len(part) >= SHORTEST_WORD and re.search(rf"[_-]{re.escape(part)}s?$", literal) is not None:
+    ends = (f"_{part}", f"-{part}")
+    if len(part) >= SHORTEST_WORD and (literal.endswith(ends) or literal.removesuffix("s").endswith(ends)):
         return True
     return min(len(part), len(literal)) >= 4 and part[0] == literal[0] and is_slip(part, literal)
 

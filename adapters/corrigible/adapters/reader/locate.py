@@ -5,6 +5,7 @@ Knows: errors, requests, what an operation declares. Does not know: what follows
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import islice
@@ -94,8 +95,9 @@ class Locator:
         if not self._is_described and _is_of_value(error):
             told = []  # what was not sent has no wrong value
         places = with_told(self._places, told, request)
+        tokens = tokens_of(error.message)
+        places = [_as_called(one, tokens) for one in places]
         if taken:
-            tokens = tokens_of(error.message)
             places = [one for one in places if one.pointer not in taken or _is_told_again(one, error, tokens)]
         if within:
             places = [one for one in places if f"{one.pointer}/".startswith(f"{within}/")]
@@ -149,6 +151,12 @@ def _with_one_path(ranked: Sequence[Ranked]) -> list[Ranked]:
     confidence = sum(one.confidence for one in of_path)
     whole = of_path[0]._replace(probability=probability, confidence=confidence)
     return sorted([whole, *(one for one in ranked if one.place.part != "path")], key=lambda one: -one.probability)
+
+
+def _as_called(place: Place, tokens: Tokens) -> Place:
+    """Return a segment of the path under the name of the two it has that a text says."""
+    is_other = place.above and tokens.mention(place.name) is None and tokens.mention(place.above) is not None
+    return place._replace(name=place.above) if is_other else place
 
 
 def _is_told_again(place: Place, error: Violation, tokens: Tokens) -> bool:
@@ -280,7 +288,7 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
     """Return an error at its likeliest place, without a place where none is likely enough.
 
     What is likely by the form of a request alone counts where the request is described: `is_known`. Else the answer
-    has to tell of a place.
+    has to tell of a place, or it has to be very likely, and is only asked about.
     """
     likely = tuple(
         LikelyPlace(
@@ -290,7 +298,7 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
             None if one.place.is_absent else one.place.value,
             one.place.is_absent,
             not _TELLING.isdisjoint(name.removeprefix(LACK) for name in one.evidence),
-            tuple(one.evidence),
+            tuple(map(sys.intern, one.evidence)),  # a few hundred texts, of which what is kept has thousands
         )
         for one in ranked[:_MOST_LIKELY]
     )
@@ -301,17 +309,20 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
         return _of_call(error._replace(likely=likely), best, is_known=is_known or is_told)
     is_about_values = exchange.status in _ABOUT_WHAT_WAS_SENT and is_known
     if not is_told and not is_about_values:
-        return error._replace(pointer="")
+        told = {one.kind for one in read(error.message).said}
+        is_of_value = exchange.status in _LACKING and told and _OF_WHAT_WAS_SENT.issuperset(told)
+        is_sure = best.confidence >= _SURE_UNTOLD and best.place.pointer.startswith(("/body/", "/query/"))
+        return error._replace(pointer="", likely=likely if is_of_value and is_sure else ())
     error = error._replace(likely=likely)
     if not (best.place.is_absent or likely[0].is_told) and read(error.message).of(Kind.MISSING):
         error = error._replace(stated={})  # what is stated is of what is missing
     if not is_told and _is_of_the_whole(error, exchange.request.body):
         return error._replace(pointer="/body")
-    is_of_state = exchange.status == _CONFLICT or bool(read(error.message).of(*_OF_STATE))
-    if is_of_state and not is_told:
-        return error._replace(pointer="")  # the form of a request says nothing of what is there already
-    is_whole = best.place.part in ("path", "method") or best.place.pointer == "/body"
-    if best.probability < SURE or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
+    is_bare = exchange.status == _NOT_FOUND and error.message.lower() == _PHRASES[_NOT_FOUND]
+    is_of_state = exchange.status == _CONFLICT or is_bare or bool(read(error.message).of(*_OF_STATE))
+    is_unsaid = is_of_state and not is_told  # the form of a request says nothing of what is there already
+    is_whole = best.place.part in ("path", "method") or best.place.pointer == "/body" or best.probability < SURE
+    if is_unsaid or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
         return error._replace(pointer="")
     return _placed(error, best)
 
@@ -408,8 +419,13 @@ _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _SAID_OF_STATES: Final = _CHOSE_NONE | {"NOT_FOUND"}
 """Codes under which a text may say that a right, a state or a limit is in the way: then no field is."""
 _CONFLICT: Final = 409
+_NOT_FOUND: Final = 404
 _OF_STATE: Final = (Kind.EXISTS, Kind.STATE, Kind.IN_USE, Kind.RIGHT, Kind.CREDENTIALS, Kind.FEATURE, Kind.PACE)
 """Kinds of complaints that are about what the server has, or about who asks."""
+_SURE_UNTOLD: Final = 0.85
+"""The least confidence in a value that nothing tells and nothing describes: it is only asked about."""
+_OF_WHAT_WAS_SENT: Final = frozenset({Kind.UNKNOWN, Kind.VALUE, Kind.MALFORMED, Kind.ABSENT, Kind.TOGETHER, Kind.APART})
+"""Kinds of complaints that a value that was sent is to blame for."""
 _BESIDE: Final = 0.15
 _MOST_LIKELY: Final = 8
 _MOST_ASKED: Final = 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from corrigible.adapters.operation import ANY, Path, Vocabulary
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
@@ -40,6 +41,8 @@ class Place(NamedTuple):
     """Of a place in the path, the number of the segment."""
     is_variable: bool = False
     """Whether the segment is the value of a variable of the path."""
+    above: str = ""
+    """Of such a segment the one before, which texts call it by as well: `layer` of `/layers/{pk}`."""
 
     @property
     def key(self) -> str:
@@ -119,7 +122,7 @@ def _segments(path: str, variables: Mapping[str, str]) -> Iterator[Place]:
     for number, segment in enumerate(path.split("/")[:_MOST_INNER]):
         if segment:
             name = named.get(segment, "")
-            yield Place("/path", "path", name or before, segment, 1, number, bool(name))
+            yield Place("/path", "path", name or before, unquote(segment), 1, number, bool(name), before)
             before = segment
 
 

@@ -53,6 +53,7 @@ from .relay_seal import Relay
 from .relayed_feedback import relayed_feedback
 from .request_at_fault import ABOUT_THE_REQUEST, SERVER_FAULT, told_fault
 from .translation import Translation
+from .vetoes import is_unasked
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]
 
@@ -221,10 +222,8 @@ class Engine:
             return []
         match = MatchedOperation(replace(profile, description=Undescribed()), "", {}, case.match.is_wrapped)
         errors = parse_errors(match, case.exchange, case.text)[: self.limits.errors]
-        if not errors:
-            return []
         suggested = yield from suggest(case._replace(match=match, errors=errors), self.limits, explanation)
-        return [one for one in suggested if not any(each.get("patch") for each in one.result.suggestions)]
+        return [one for one in suggested if not any(map(is_unasked, one.result.suggestions))]
 
     def _cases(
         self, exchange: Exchange, match: MatchedOperation, answer: Answer, explanation: Explanation | None

@@ -34,12 +34,13 @@ from corrigible.schema.exchange import Exchange, Json, Protocol
 from .answers import answered, or_left_out, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_accept, violation_of_form
+from .evidence import is_within
 from .limits import Limits
-from .request_at_fault import OF_UNKNOWN, asked_places, may_be_asked, may_be_judged, violation_at
+from .request_at_fault import BESIDE, OF_UNKNOWN, asked_places, may_be_asked, may_be_judged, violation_at
 from .several_members import answering_element, moved_from, repair_several
 from .state import NO_READS, ReadsState, suggest_by_state
 from .verify import drop_invalid
-from .vetoes import confirmed, gated
+from .vetoes import confirmed, gated, is_unasked
 from .violation_finder import ViolationFinder
 
 
@@ -132,7 +133,8 @@ def suggest(
         if not use_reserve(_RESERVE):
             raise
         results = [one.result.with_suggestions([*map(confirmed, one.result.suggestions)]) for one in matched]
-    return [MatchedError(*one) for one in zip(results, (one.error for one in matched), strict=True)]
+    pairs = zip(results, (one.error for one in matched), strict=True)
+    return [MatchedError(matcher.or_told(*one), one[1]) for one in pairs]
 
 
 def _last_elements_first(matched: list[MatchedError]) -> list[MatchedError]:
@@ -230,6 +232,27 @@ class ErrorMatcher:
             return result_of(told, "the error")
         is_of_any_api = self._case.profile.adapter.tells_places_loosely
         return or_left_out(self._case, error, result, self._description) if is_of_any_api else result
+
+    def or_told(self, result: RuleResult, error: Violation) -> RuleResult:
+        """Return a question that is about the place that the answer tells of, too.
+
+        What only the form of a request and its description speak for never hides what the answer itself names.
+        """
+        asked = (each for one in result.suggestions for each in (*one.get("placeholders", ()), *one.get("patch", ())))
+        places = {str(one[name]) for one in asked for name in ("pointer", "path", "from") if name in one}
+        is_authored = isinstance(result.rule, Rule) and result.rule.priority >= 0
+        if is_authored or not places or any(map(is_unasked, result.suggestions)):
+            return result
+        told = [one for one in error.likely if one.is_told and one.pointer != "/method"]
+        others = [one for one in told if not any(is_within(one.pointer, place) for place in places)]
+        least = BESIDE if len(others) < len(told) else 0.0
+        for one in others:
+            is_inner = one.pointer.count("/") > 1 and not one.is_absent
+            if one.probability >= least and (is_inner or not _CERTAIN.isdisjoint(one.why)):
+                question = ask(violation_at(self._case, one, self._description), self._case.request, _OR_TOLD)
+                added = [each for each in question.suggestions if "placeholders" in each]
+                return result.with_suggestions([*result.suggestions, *added])
+        return result
 
     def _is_forbidden(self) -> bool:
         case = self._case
@@ -488,6 +511,11 @@ class ErrorMatcher:
         return drop_invalid(
             result, self._case.request, operation, description, self._violations_at, is_stated=is_stated
         )
+
+
+_OR_TOLD: Final = "Or give another value for this: the server's answer has its name or its value."
+_CERTAIN: Final = frozenset({"told, absent", "told whole", "value in quotes", "is the thing that is absent, sent"})
+"""Evidence enough for what was not sent, and for the path."""
 
 
 def _ends_with(path: str, value: str) -> bool:

@@ -431,7 +431,7 @@ def _gated(refused: Refused, result: RuleResult, error: Violation) -> RuleResult
     if isinstance(result.rule, Rule):
         return result  # its author has said what is sure, and has cases for it
     suggestions = [
-        confirmed(one) if _is_unasked(one) and not may_be_sent(Edit(refused, one, result, error)) else one
+        confirmed(one) if is_unasked(one) and not may_be_sent(Edit(refused, one, result, error)) else one
         for one in result.suggestions
     ]
     if all(one is other for one, other in zip(suggestions, result.suggestions, strict=True)):
@@ -456,7 +456,7 @@ def confirmed(suggestion: Mapping[str, Json]) -> dict[str, Json]:
     return {**suggestion, "safety": {**suggestion.get("safety", {}), "requires_confirmation": True}}
 
 
-def _is_unasked(suggestion: Mapping[str, Any]) -> bool:
+def is_unasked(suggestion: Mapping[str, Any]) -> bool:
     """Whether a reader may apply an edit without asking."""
     safety = suggestion.get("safety") or {}
     is_edit = bool(suggestion.get("patch")) and not suggestion.get("placeholders")

@@ -49,6 +49,7 @@ from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
+from .evidence import is_within
 from .request_at_fault import (
     BAD_REQUEST,
     BY_THE_TEXT_ONLY,
@@ -157,7 +158,7 @@ class ViolationFinder:
         if (
             best is not None
             and best.probability >= _LIKELY
-            and not any(_is_within(best.pointer, one.pointer) for one in found)
+            and not any(is_within(best.pointer, one.pointer) for one in found)
         ):
             return ()
         return found
@@ -291,11 +292,6 @@ def _lacks_route(message: str, request: Request) -> bool:
     """Whether a message says that there is no such route, or that nothing is there for this very method and path."""
     is_named = request.path in message and has_word(message, request.method)
     return says_no_route(message) or (is_named and bool(read(message).of(Kind.ABSENT)))
-
-
-def _is_within(one: str, other: str) -> bool:
-    """Whether one of two places holds the other."""
-    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
 # What a refusal tells of one place, as a violation

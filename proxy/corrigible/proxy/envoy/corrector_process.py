@@ -85,17 +85,17 @@ class HttpJob:
     @asynccontextmanager
     async def serving(self, dispatcher: Dispatcher, admin: Path | None) -> AsyncIterator[Answering]:
         lookups = LookupClient(self.trust)
-        if self.api.corrector.limits.lookups:
-            await lookups.prepare(is_secure=self.api.upstream is not None and self.api.upstream.scheme == "https")
+        if self.api.corrector.limits.lookups and self.api.upstream is not None and self.api.upstream.scheme == "https":
+            lookups.prepare()
         watch = SuccessWatch(admin) if admin is not None else None
         try:
             yield HttpService(
                 self.api, lookups, dispatcher, watch_successes=watch.begin if watch is not None else None
             ).answer
         finally:
-            await lookups.close()
+            lookups.close()
             if watch is not None:
-                await watch.close()
+                watch.close()
 
 
 def run(

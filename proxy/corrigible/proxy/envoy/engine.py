@@ -15,12 +15,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import httpx
-
 from corrigible.proxy.access_log.entry import Verdict
 from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS, Group, Recorder, Times
 from corrigible.proxy.http.corrector import HttpCorrector
-from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.http.messages import RequestHead, ResponseHead
 from corrigible.proxy.runtime.fork_server import keep_what_exists, most_connections, raise_limit
 
@@ -72,7 +69,6 @@ def run(engine: EnvoyEngine, recorder: Recorder, line: Callable[[str], str], sta
     Call it while the process has one thread.
     """
     raise_limit()  # which Envoy inherits
-    asyncio.run(LookupClient().prepare(is_secure=False))  # imported once for all processes
     keep_what_exists()
     with (
         closing(PrivateFolder()) as folder,
@@ -132,6 +128,7 @@ class _Run:
             await envoy.stop()
 
     async def _serve(self, envoy: EnvoyProcess, stop: asyncio.Event, force: asyncio.Event) -> tuple[int, str | None]:
+        keep_what_exists()  # Envoy's configuration was made of ten times as much
         counting = [asyncio.create_task(self._count(envoy)), asyncio.create_task(self._make_room(envoy))]
         self._recorder.refresh = lambda: self._refresh(envoy)
         ended, stopping = asyncio.create_task(envoy.wait()), asyncio.create_task(stop.wait())
@@ -191,7 +188,7 @@ class _Run:
             await asyncio.sleep(_BETWEEN_COUNTS)
             if self._last_corrected and loop.time() - self._last_corrected > _WATCHED_FOR:
                 self._last_corrected = 0.0
-                with contextlib.suppress(httpx.HTTPError):
+                with contextlib.suppress(OSError):
                     await envoy.set_runtime(WATCHED, "0")
 
     async def _make_room(self, envoy: EnvoyProcess) -> None:
@@ -201,7 +198,7 @@ class _Run:
             await asyncio.sleep(_BETWEEN_LOOKS)
             try:
                 count = await envoy.counter(_CONNECTIONS)
-            except (httpx.HTTPError, ValueError, KeyError):
+            except (OSError, ValueError, KeyError):
                 continue
             pressure = round(count / self._most, 2)
             pressure = pressure if pressure > _NOTEWORTHY else 0.0
@@ -222,7 +219,7 @@ class _Run:
             return {}
         try:
             return passed_of(await envoy.page(f"^{STATS}"))
-        except (httpx.HTTPError, ValueError):
+        except (OSError, ValueError):
             return {}
 
     def _count_successes(self, passed: dict[str, Times]) -> None:

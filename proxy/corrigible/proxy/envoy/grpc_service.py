@@ -177,4 +177,4 @@ class GrpcJob:
                 front.reflection.stop()
             await upstream.close()
             if watch is not None:
-                await watch.close()
+                watch.close()

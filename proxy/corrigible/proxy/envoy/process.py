@@ -13,37 +13,30 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
+from urllib.parse import urlencode
 
-import httpx
-
-from corrigible.proxy.runtime.fork_server import name_process
+from corrigible.proxy.http.lookup_client import Answered, HttpClient, Place
 
 from . import CannotStart, envoy_path
 from .bootstrap import WATCHED
 
 _SHORT: Final = ("/tmp", "/dev/shm")
 """Where sockets can be if the folder for temporary files has too long a name."""
-_MADE: Final = b"made"
-_TRIES: Final = 3
 _FOLDER_PAUSE: Final = 0.2
 _NONE: Final = subprocess.DEVNULL
 _KEEPING: Final = """
-import os, shutil, signal, sys
-with open("/proc/self/comm", "w") as comm:
-    comm.write("corrigible-dir")
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, signal.SIG_IGN)
-while os.read(0, 1):
-    pass
-shutil.rmtree(sys.argv[1], ignore_errors=True)
+trap '' INT TERM HUP
+printf corrigible-dir > /proc/$$/comm
+while read -r _; do :; done
+rm -rf -- "$0"
 """
+"""Removes a folder once there is no more input. As Python it would take 2 MB."""
 _LONGEST: Final = 107 - len("/corrigible-xxxxxxxx/corrector-64.sock.4194304")
 """Bytes of a parent: a socket's path has 107 (`sun_path`)."""
 
@@ -52,87 +45,35 @@ class PrivateFolder:
     """A folder, and the process that removes it when this one is gone."""
 
     def __init__(self) -> None:
-        """Make the folder. Call it while the process has one thread: its keeper is forked. Raises OSError."""
-        for tried in range(1, _TRIES + 1):
-            try:
-                self.path, self._keeper, self._pipe = _made()
-                return
-            except _KeeperLost:  # by whoever ended it: the folder went with it, or was not made
-                if tried == _TRIES:
-                    raise
+        """Make the folder. Raises OSError."""
+        self.path = _new_folder()
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._start_keeper()
+
+    def _start_keeper(self) -> None:
+        words = ("/bin/sh", "-c", _KEEPING, str(self.path))
+        with contextlib.suppress(OSError):  # there is no shell, or no room
+            self._keeper = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=_NONE, stderr=_NONE, start_new_session=True
+            )
 
     async def stay_kept(self) -> None:
         """Have another keeper whenever there is none any more."""
         while True:
-            await _end_of(self._keeper)
-            with contextlib.suppress(OSError):
-                self._replace_keeper()
             await asyncio.sleep(_FOLDER_PAUSE)
+            if self._keeper is None or self._keeper.poll() is not None:
+                self._end_keeper()
+                self._start_keeper()
 
-    def _replace_keeper(self) -> None:
-        """Start one: no fork, since this process may have threads by now."""
-        reading, writing = os.pipe()
-        try:
-            words = (sys.executable, "-I", "-S", "-c", _KEEPING, str(self.path))
-            keeper = subprocess.Popen(words, stdin=reading, stdout=_NONE, stderr=_NONE, start_new_session=True)
-        except BaseException:
-            os.close(writing)
-            raise
-        finally:
-            os.close(reading)
-        _forget(self._keeper)
-        os.close(self._pipe)
-        self._keeper, self._pipe = keeper.pid, writing
-        keeper.returncode = 0  # its end is waited for here
+    def _end_keeper(self) -> None:
+        if self._keeper is not None:
+            self._keeper.communicate()
+            self._keeper = None
 
     def close(self) -> None:
         """Remove the folder."""
-        os.close(self._pipe)
-        _forget(self._keeper)
+        self._end_keeper()
         shutil.rmtree(self.path, ignore_errors=True)  # whoever was to do it may have ended before
-
-
-class _KeeperLost(OSError):
-    """It ended before it had told the name of a folder."""
-
-
-def _made() -> tuple[Path, int, int]:
-    """Return a new folder, who keeps it, and the end of a pipe with which that waits for the end of this process."""
-    told, telling = os.pipe()
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        _keep(reading, telling)
-    os.close(reading)
-    os.close(telling)
-    with open(told, "rb") as stream:
-        kind, _, text = stream.read().partition(b" ")
-    if kind == _MADE:
-        return Path(os.fsdecode(text)), pid, writing
-    os.close(writing)
-    _forget(pid)
-    raise OSError(text.decode()) if text else _KeeperLost("no folder for sockets")
-
-
-def _forget(pid: int) -> None:
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
-
-
-async def _end_of(pid: int) -> None:
-    """Wait until a process has ended."""
-    ended = asyncio.Event()
-    try:
-        descriptor = os.pidfd_open(pid)
-    except OSError:
-        return
-    loop = asyncio.get_running_loop()
-    loop.add_reader(descriptor, ended.set)
-    try:
-        await ended.wait()
-    finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
 
 
 def _new_folder() -> Path:
@@ -146,36 +87,6 @@ def _new_folder() -> Path:
         except OSError as found:
             problem = found
     raise problem
-
-
-def _keep(reading: int, telling: int) -> NoReturn:
-    """Make a folder, tell its name, wait for the end of whoever has the other end of a pipe, and remove it."""
-    folder: Path | None = None
-    try:
-        os.setsid()  # no Ctrl-C reaches it
-        name_process("corrigible-dir")
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        signal.set_wakeup_fd(-1)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(nothing, descriptor)
-        kept = sorted((reading, telling))
-        os.closerange(3, kept[0])
-        os.closerange(kept[0] + 1, kept[1])
-        os.closerange(kept[1] + 1, os.sysconf("SC_OPEN_MAX"))
-        try:
-            folder = _new_folder()
-            os.write(telling, _MADE + b" " + os.fsencode(folder))
-        except OSError as problem:
-            os.write(telling, b"! " + str(problem).encode())
-        os.close(telling)
-        while os.read(reading, 1):
-            pass
-    finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        os._exit(0)
 
 
 ADMIN: Final = "admin.sock"
@@ -205,7 +116,7 @@ class EnvoyProcess:
 
     def __init__(self, process: asyncio.subprocess.Process, folder: Path, on_line: Callable[[bytes], object]) -> None:
         self._process, self._on_line = process, on_line
-        self._admin = _admin_client(folder / ADMIN, timeout=2.0)
+        self._admin = _Admin(folder / ADMIN, 2.0)
         self._folder = folder
         self._errors: list[str] = []
         self._readers = [asyncio.create_task(self._read_log()), asyncio.create_task(self._read_errors())]
@@ -253,8 +164,8 @@ class EnvoyProcess:
             if self._process.returncode is not None:
                 await asyncio.gather(*self._readers)
                 raise CannotStart(self.ending())
-            with contextlib.suppress(httpx.HTTPError):
-                if (await self._admin.get("/ready")).status_code == 200:
+            with contextlib.suppress(OSError):
+                if (await self._admin.ask("/ready")).status == 200:
                     return
             await asyncio.sleep(_PAUSE)
         raise CannotStart(f"Envoy was not ready within {_READY_SECONDS:g} s")
@@ -270,24 +181,23 @@ class EnvoyProcess:
 
     async def port(self) -> int:
         """Return the port that it listens on."""
-        answer = await self._admin.get("/listeners", params={"format": "json"})
-        [status] = answer.json()["listener_statuses"]
+        answer = await self._admin.ask("/listeners", format="json")
+        [status] = json.loads(answer.body)["listener_statuses"]
         return int(status["local_address"]["socket_address"]["port_value"])
 
     async def counter(self, name: str) -> int:
         """Return a counter or gauge, 0 if there is none of that name."""
-        answer = await self._admin.get("/stats", params={"filter": f"^{re.escape(name)}$", "format": "json"})
-        stats = answer.json()["stats"]
+        answer = await self._admin.ask("/stats", filter=f"^{re.escape(name)}$", format="json")
+        stats = json.loads(answer.body)["stats"]
         return next((int(one["value"]) for one in stats if one.get("name") == name), 0)
 
     async def page(self, pattern: str) -> str:
-        """Return the numbers whose names match, as Prometheus reads them."""
-        answer = await self._admin.get("/stats/prometheus", params={"filter": pattern})
-        return answer.raise_for_status().text
+        """Return the numbers whose names match, as Prometheus reads them. Raises OSError."""
+        return (await self._admin.ask("/stats/prometheus", filter=pattern)).body.decode()
 
     async def set_runtime(self, key: str, value: str) -> None:
-        """Set a key of the runtime."""
-        await self._admin.post("/runtime_modify", params={key: value})
+        """Set a key of the runtime. Raises OSError."""
+        await self._admin.ask("/runtime_modify", "POST", **{key: value})
 
     async def wait(self) -> int:
         """Return its exit status, once it has ended."""
@@ -308,14 +218,14 @@ class EnvoyProcess:
         loop = asyncio.get_running_loop()
         start = loop.time()
         try:
-            await self._admin.post("/healthcheck/fail")  # which has each answer end its connection
+            await self._admin.ask("/healthcheck/fail", "POST")  # which has each answer end its connection
             self.press(1.0)
-            await self._admin.post("/drain_listeners")
+            await self._admin.ask("/drain_listeners", "POST")
             while (is_busy := await self.counter(requests)) or await self.counter(connections):
                 if force.is_set() or loop.time() - start > (DRAIN_SECONDS if is_busy else _FAREWELL):
                     return not is_busy
                 await asyncio.sleep(_PAUSE)
-        except httpx.HTTPError:  # it is gone
+        except (OSError, ValueError):  # it is gone
             return False
         return True
 
@@ -329,7 +239,7 @@ class EnvoyProcess:
                 await self.wait()
         except TimeoutError:
             await self.kill()
-        await self._admin.aclose()
+        self._admin.close()
 
     async def kill(self) -> None:
         """End it at once."""
@@ -337,7 +247,7 @@ class EnvoyProcess:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
         await self.wait()
-        await self._admin.aclose()
+        self._admin.close()
 
     async def _read_log(self) -> None:
         assert self._process.stdout is not None
@@ -361,7 +271,7 @@ class SuccessWatch:
 
     def __init__(self, admin: Path) -> None:
         """`admin` is the socket of its admin interface."""
-        self._client = _admin_client(admin, timeout=1.0)
+        self._admin = _Admin(admin, 1.0)
         self._told: float | None = None
 
     async def begin(self) -> None:
@@ -369,18 +279,25 @@ class SuccessWatch:
         now = asyncio.get_running_loop().time()
         if self._told is not None and now - self._told < _WATCHED_AGAIN:
             return
-        with contextlib.suppress(httpx.HTTPError):  # the loop ends later then
-            await self._client.post("/runtime_modify", params={WATCHED: "100"})
+        with contextlib.suppress(OSError):  # the loop ends later then
+            await self._admin.ask("/runtime_modify", "POST", **{WATCHED: "100"})
             self._told = now
 
-    async def close(self) -> None:
-        await self._client.aclose()
+    def close(self) -> None:
+        self._admin.close()
 
 
-def _admin_client(socket: Path, *, timeout: float) -> httpx.AsyncClient:
-    # `verify`: without TLS nothing has to be read that is for TLS.
-    transport = httpx.AsyncHTTPTransport(uds=str(socket), verify=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://envoy", timeout=timeout)
+class _Admin(HttpClient):
+    """Envoy's admin interface."""
+
+    def __init__(self, socket: Path, seconds: float) -> None:
+        super().__init__(seconds)
+        self._place = Place(str(socket))
+
+    async def ask(self, path: str, method: str = "GET", **parameters: str) -> Answered:
+        """Return an answer. Raises OSError without one."""
+        target = f"{path}?{urlencode(parameters)}" if parameters else path
+        return await self.send(self._place, method, target.encode(), [(b"host", b"envoy")])
 
 
 def _tell(folder: Path, pressure: float) -> None:

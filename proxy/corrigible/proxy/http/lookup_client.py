@@ -1,19 +1,20 @@
 """Look-ups of the proxy: sent to the origin of a request, with the caller's own credentials.
 
-Knows: httpx, which headers are copied. Does not know: engines, rules, when a look-up is needed.
+Knows: h11, which headers are copied. Does not know: engines, rules, when a look-up is needed.
+
+`HttpClient` is the client: HTTP/1.1 and no more, of which each process of a proxy has a copy in memory.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
+import asyncio
+import ssl
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from importlib.util import find_spec
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
-import httpx
+import h11
 
 from corrigible.proxy.tls_files import USUAL, Trust
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, kept_headers
@@ -25,8 +26,161 @@ BODY_LIMIT = 1 << 20
 """Longer responses count as no answer."""
 
 _NO_ANSWER = LookupAnswer(status=0)
-_PLAIN: Final = Trust(insecure=True)
-"""For connections without TLS: to read the public CAs takes 1 MB."""
+_CONNECT_SECONDS: Final = 2.0
+_SECONDS: Final = 5.0
+_MOST_CONNECTIONS: Final = 64
+_MOST_IDLE: Final = 16
+_IDLE_SECONDS: Final = 4.0
+"""Node.js servers close idle connections after 5 s: a request at that moment would be lost."""
+_LONGEST_HEAD: Final = 100 << 10
+_NEXT_ADDRESS: Final = 0.25
+"""Seconds after which another address of a host is tried, too (RFC 8305, section 5)."""
+
+
+class Place(NamedTuple):
+    """What a connection leads to."""
+
+    host: str
+    """The path of a Unix socket where `port` is 0."""
+    port: int = 0
+    tls: ssl.SSLContext | None = None
+    server_name: str | None = None
+    """The name in the server's certificate, if it is not `host`."""
+
+
+class Answered(NamedTuple):
+    """An answer."""
+
+    status: int
+    headers: Sequence[tuple[str, str]]
+    """Names in lower case."""
+    body: bytes
+
+
+class _Connection(asyncio.Protocol):
+    """One connection. What comes before it is asked is no answer, and ends it."""
+
+    def __init__(self) -> None:
+        self._http = h11.Connection(h11.CLIENT, _LONGEST_HEAD)
+        self._came = asyncio.Event()
+        self._transport: asyncio.WriteTransport | None = None
+        """None once it has ended."""
+        self.is_idle = True
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if self.is_idle:
+            self.close()
+        else:
+            self._http.receive_data(data)
+            self._came.set()
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        self._transport = None
+        self._http.receive_data(b"")
+        self._came.set()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+            self._transport = None
+
+    def is_open(self) -> bool:
+        return self._transport is not None
+
+    async def ask(self, method: str, target: bytes, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> Answered:
+        """Send a request. Raises what h11 raises, and OSError. Afterwards it is idle if another one may follow."""
+        head = h11.Request(method=method, target=target, headers=list(headers))
+        data = b"".join(self._http.send(event) or b"" for event in (head, h11.Data(body), h11.EndOfMessage()))
+        if self._transport is None:
+            raise OSError("the connection has ended")
+        self.is_idle = False
+        self._transport.write(data)
+        answer: h11.Response | None = None
+        came = bytearray()
+        while not isinstance(event := self._http.next_event(), h11.EndOfMessage):
+            if event is h11.NEED_DATA:
+                self._came.clear()
+                await self._came.wait()
+            elif isinstance(event, h11.Response):
+                answer = event
+            elif isinstance(event, h11.Data):
+                came += event.data
+                if len(came) > BODY_LIMIT:
+                    raise OSError("over the limit")
+            elif not isinstance(event, h11.InformationalResponse):
+                raise OSError(f"no answer of HTTP: {event}")
+        assert answer is not None, "h11 sees to it"
+        if self._http.our_state is self._http.their_state is h11.DONE and self._http.trailing_data == (b"", False):
+            self._http.start_next_cycle()
+            self.is_idle = True
+        fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.headers]
+        return Answered(answer.status_code, fields, bytes(came))
+
+
+class HttpClient:
+    """Connections for the lifetime of a process. Knows no cookies, so callers never share any, and no redirects."""
+
+    def __init__(self, seconds: float = _SECONDS) -> None:
+        """`seconds` is how long an answer may take."""
+        self._seconds = seconds
+        self._room = asyncio.Semaphore(_MOST_CONNECTIONS)
+        self._idle: list[tuple[float, Place, _Connection]] = []
+        """Until when each is kept, the newest first."""
+
+    async def send(
+        self, place: Place, method: str, target: bytes, headers: Sequence[tuple[bytes, bytes]] = (), body: bytes = b""
+    ) -> Answered:
+        """Send a request. Raises OSError without a complete answer in time, and ValueError for what cannot be sent."""
+        length = [(b"content-length", b"%d" % len(body))] if body or method != "GET" else []
+        async with asyncio.timeout(self._seconds), self._room:
+            connection = self._taken(place) or await _connected(place)
+            try:
+                answered = await connection.ask(method, target, [*headers, *length], body)
+            except h11.LocalProtocolError as problem:
+                raise ValueError(str(problem)) from None
+            except h11.RemoteProtocolError as problem:
+                raise OSError(f"no answer of HTTP: {problem}") from None
+            finally:
+                if not connection.is_idle:
+                    connection.close()
+        if connection.is_idle:
+            self._idle.insert(0, (asyncio.get_running_loop().time() + _IDLE_SECONDS, place, connection))
+        return answered
+
+    def _taken(self, place: Place) -> _Connection | None:
+        """Return the newest connection there is, and close those that are too old or too many."""
+        now, taken = asyncio.get_running_loop().time(), None
+        kept: list[tuple[float, Place, _Connection]] = []
+        for until, to, connection in self._idle:
+            if until < now or len(kept) == _MOST_IDLE or not connection.is_open():
+                connection.close()
+            elif to == place and taken is None:
+                taken = connection
+            else:
+                kept.append((until, to, connection))
+        self._idle = kept
+        return taken
+
+    def close(self) -> None:
+        """Close all connections."""
+        while self._idle:
+            self._idle.pop()[2].close()
+
+
+async def _connected(place: Place) -> _Connection:
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(_CONNECT_SECONDS):
+        if not place.port:
+            return (await loop.create_unix_connection(_Connection, place.host))[1]
+        name = (place.server_name or place.host) if place.tls is not None else None
+        _, connection = await loop.create_connection(
+            _Connection, place.host, place.port, ssl=place.tls, server_hostname=name, happy_eyeballs_delay=_NEXT_ADDRESS
+        )
+        return connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,94 +196,49 @@ class Origin:
     """The headers of the original request."""
 
 
-class LookupClient:
-    """Connection pools for the lifetime of the proxy. They store no cookies, so callers never share any."""
+class LookupClient(HttpClient):
+    """Sends look-ups."""
 
-    def __init__(self, trust: Trust = USUAL, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(self, trust: Trust = USUAL) -> None:
+        super().__init__()
         self._trust = trust
-        self._transport = transport
-        self._clients: dict[bool, httpx.AsyncClient] = {}
-        """By whether it uses TLS."""
+        self._tls: ssl.SSLContext | None = None
 
-    def _pool(self, *, is_secure: bool) -> httpx.AsyncClient:
-        """Return the pool."""
-        if is_secure in self._clients:
-            return self._clients[is_secure]
-        if find_spec("sniffio") is None:
-            # httpcore tries to import it at each lock, some ten times a look-up. What is not there, Python looks for in
-            # every folder each time, unless it is told here.
-            sys.modules["sniffio"] = None  # type: ignore[assignment]
-        trust = self._trust if is_secure else _PLAIN
-        verify = trust.context()
-        if trust.ca is None and not trust.insecure:
+    def prepare(self) -> None:
+        """Read the public CAs, which takes 1 MB and a moment for which the first look-up would wait."""
+        tls = self._tls = self._trust.context()
+        tls.set_alpn_protocols(["http/1.1"])
+        if self._trust.ca is None and not self._trust.insecure:
             import certifi
 
-            verify.load_verify_locations(certifi.where())  # as mitmproxy does
-        client = self._clients[is_secure] = httpx.AsyncClient(
-            verify=verify,
-            http1=True,
-            http2=False,
-            follow_redirects=False,
-            trust_env=False,
-            timeout=httpx.Timeout(5.0, connect=2.0),
-            # Node.js servers close idle connections after 5 s: a request at that moment would be lost.
-            limits=httpx.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=4),
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            transport=self._transport,
-        )
-        return client
-
-    async def prepare(self, *, is_secure: bool) -> None:
-        """Import and build what the first look-up needs: 0.1 s of computing, which its caller should not wait for."""
-        from anyio.lowlevel import checkpoint
-
-        self._pool(is_secure=is_secure)
-        await checkpoint()  # imports what anyio has for asyncio
+            tls.load_verify_locations(certifi.where())  # as mitmproxy does
 
     async def ask(self, origin: Origin, lookup: Lookup) -> LookupAnswer:
         """Send a look-up to the origin. Anything but a complete response within the limit is status 0."""
         path = lookup.path
         if not path.startswith("/") or lookup.method == CALL:
             return _NO_ANSWER  # a gRPC method cannot be called over HTTP
-        client = self._pool(is_secure=origin.scheme == "https")
-        target = quote(path, safe="/?&=%:@!$'()*+,;~[]-._")
-        extensions = {"sni_hostname": origin.server_name} if origin.server_name else None
+        is_secure = origin.scheme == "https"
+        if is_secure and self._tls is None:
+            self.prepare()
+        host = origin.host.strip("[]")
+        place = Place(host, origin.port, self._tls if is_secure else None, origin.server_name)
         try:
-            url = httpx.URL(scheme=origin.scheme, host=origin.host, port=origin.port, raw_path=target.encode("ascii"))
+            target = quote(path, safe="/?&=%:@!$'()*+,;~[]-._").encode("ascii")
             stated = [(name.encode("ascii"), value.encode("ascii")) for name, value in lookup.headers]
             names = {name for name, _ in stated}
             headers = [one for one in credentials(origin.headers) if one[0].lower() not in names] + stated
+            if all(name.lower() != b"host" for name, _ in headers):
+                authority = f"[{host}]" if ":" in host else host
+                headers.insert(0, (b"host", f"{authority}:{origin.port}".encode("ascii")))
             if lookup.content_type:
                 headers.append((b"content-type", lookup.content_type.encode("latin-1")))
-            request = client.build_request(
-                lookup.method, url, headers=headers, content=lookup.body or None, extensions=extensions
-            )
-            response = await client.send(request, stream=True)
-            try:
-                kept = kept_headers(response.headers.multi_items())
-                return LookupAnswer(response.status_code, await _read(response), kept)
-            finally:
-                await response.aclose()
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, OSError):
+            answer = await self.send(place, lookup.method, target, headers, lookup.body)
+            # `decoded` raises ValueError if the body is over the limit. Any number of codings may be in each other.
+            body = decoded(answer.headers, answer.body, BODY_LIMIT)
+            return LookupAnswer(answer.status, body, kept_headers(answer.headers))
+        except (ValueError, OSError):
             return _NO_ANSWER
-
-    async def close(self) -> None:
-        """Close the pools."""
-        for client in self._clients.values():
-            await client.aclose()
-
-
-async def _read(response: httpx.Response) -> bytes:
-    """Return a response body. Raises ValueError if it is over the limit, before or after decoding.
-
-    httpx would undo any number of codings, each as large as it gets.
-    """
-    body = bytearray()
-    async for part in response.aiter_raw():
-        body += part
-        if len(body) > BODY_LIMIT:
-            raise ValueError("over the limit")
-    return decoded(response.headers.multi_items(), bytes(body), BODY_LIMIT)
 
 
 def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:

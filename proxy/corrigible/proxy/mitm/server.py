@@ -209,8 +209,8 @@ async def serve(
         except OSError as problem:
             raise CannotListen(f"cannot listen on {settings.host}:{settings.port}: {_reason(problem)}") from problem
         asking = [route.upstream for route in apis if route.corrector.limits.lookups]
-        for is_secure in {upstream is None or upstream.scheme == "https" for upstream in asking}:
-            await lookups.prepare(is_secure=is_secure)
+        if any(upstream is None or upstream.scheme == "https" for upstream in asking):
+            lookups.prepare()
         host, port = addon.own_addresses[0]
         scheme = "https" if settings.identity is not None else "http"
         ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
@@ -219,7 +219,7 @@ async def serve(
             recorder.is_draining = True
         await _drain(listener, force_stop, recorder)
     finally:
-        await lookups.close()
+        lookups.close()
         await master.done()
 
 

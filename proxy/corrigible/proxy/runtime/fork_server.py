@@ -31,6 +31,8 @@ try:
 except ImportError:  # Windows has no such limit
     resource = None  # type: ignore[assignment]  # checked in both functions
 
+_LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
+"""Made once: each call makes a class, for which a forked process writes to a hundred pages."""
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_NAME: Final = 15
 _PR_SET_CHILD_SUBREAPER: Final = 36
@@ -46,7 +48,7 @@ def keep_what_exists() -> None:
     """
     gc.collect()
     gc.freeze()
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:  # of glibc
+    if (trim := getattr(_LIBC, "malloc_trim", None)) is not None:  # of glibc
         trim(0)
 
 
@@ -66,8 +68,8 @@ def end_with_parent(signal: int) -> None:
 
 
 def _prctl(option: int, argument: int | bytes) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
+    if _LIBC is not None:
+        _LIBC.prctl(option, argument, 0, 0, 0)
 
 
 CONNECTIONS: Final = 1 << 14
@@ -99,9 +101,6 @@ def most_connections() -> int:
     """Return how many callers one process can serve at once, with a connection to the API for each."""
     return max(8, min(CONNECTIONS, (scarcity_threshold() - _OWN) // 2))
 
-
-if sys.platform != "win32":
-    import resource
 
 Served = Mapping[str, Callable[..., Any]]
 """What workers can do, by name. A generator's values are questions, whose answers it is sent."""

@@ -76,12 +76,13 @@ def repair_body(violation: SchemaViolation, request: Request, group: str) -> Rep
             return _malformed(violation, request)
         case "jsonText":
             wanted = " or ".join(_NAMES.get(kind, kind) for kind in types(violation.schema))
-            question = _asked(violation, request, f"Send {wanted} as the body, not a text.", in_body=True)
+            question = _of_body(violation, request, f"Send {wanted} as the body, not a text.")
             diagnosis = f"The body is valid JSON, but a text. The operation takes {wanted}."
             return repair_of(question, diagnosis, "WRONG_BODY_TYPE")
         case "contentXml":
             where = f"line {violation.schema['line']}, column {violation.schema['column']}"
-            question = _asked(violation, request, f"Send well-formed XML. Look at {where}.", {"type": "string"})
+            message, schema = f"Send well-formed XML. Look at {where}.", {"type": "string"}
+            question = ask(violation, request, message, schema=schema, whom="agent")
             return repair_of(question, f"The body is no well-formed XML: {where}.", "MALFORMED_XML")
         case "contentMediaType":
             diagnosis = "The server does not take a body of this media type."
@@ -89,41 +90,25 @@ def repair_body(violation: SchemaViolation, request: Request, group: str) -> Rep
         case "contentBoundary":
             diagnosis = "The Content-Type of the multipart body does not name the boundary that the body has."
             message = "Let the HTTP client write the Content-Type of a multipart body: it knows the boundary."
-            proposal = _asked(violation, request, message, {"type": "string", "pattern": "boundary="})
             if isinstance(media := violation.schema.get("const"), str):
-                proposal = Proposal([_typed(violation, request, media, message)])
+                return repair_of(_typed(violation, request, media, message), diagnosis, "MULTIPART_BOUNDARY")
+            schema = {"type": "string", "pattern": "boundary="}
+            proposal = ask(violation, request, message, schema=schema, whom="agent")
             return repair_of(proposal, diagnosis, "MULTIPART_BOUNDARY")
         case "contentCharset":
             media = str(violation.value).partition(";")[0].strip()
             plain = _typed(violation, request, media, "Send the same body in UTF-8, and say no other charset.")
-            return repair_of(Proposal([plain]), "The body is not in UTF-8.", "UNSUPPORTED_CHARSET")
+            return repair_of(plain, "The body is not in UTF-8.", "UNSUPPORTED_CHARSET")
         case _:
             diagnosis = "The body is not in the coding that its header says, or the server does not take that coding."
             if violation.value is MISSING:
                 message = "Say that the body is compressed, or send it uncompressed."
-                proposal = _asked(violation, request, message, violation.schema)
+                proposal = ask(violation, request, message, schema=violation.schema, whom="agent")
             else:
                 ops: list[Operation] = [{"op": "remove", "path": violation.pointer}]
                 message = "Send the same body uncompressed, and say no coding."
                 proposal = Proposal([edit(violation, request, ops, message)])
             return repair_of(proposal, diagnosis, "UNSUPPORTED_CONTENT_ENCODING")
-
-
-def _asked(
-    violation: SchemaViolation,
-    request: Request,
-    message: str,
-    schema: Schema | None = None,
-    *,
-    in_body: bool = False,
-) -> Proposal:
-    """Return a question for what the agent itself may write: it is about the form, not about the facts."""
-    places = [("/body", trim_schema(violation.schema))] if in_body else ()
-    proposal = ask(violation, request, message, schema=schema, places=places)
-    for suggestion in proposal.suggestions:
-        for placeholder in suggestion["placeholders"]:
-            placeholder["ask"] = "agent"
-    return proposal
 
 
 def _malformed(violation: SchemaViolation, request: Request) -> Repair:
@@ -141,13 +126,22 @@ def _malformed(violation: SchemaViolation, request: Request) -> Repair:
         ops: list[Operation] = [{"op": "replace", "path": "/body", "value": value}]
         proposal = Proposal([edit(violation, request, ops, message, verified=_verified(value, violation.schema))])
     else:
-        message = "Send valid JSON." if is_utf8 else "Send the body as JSON in UTF-8."
-        if is_utf8 and where is not None:
-            message = f"Send valid JSON. At line {where.line}, column {where.column} {where.expected} is expected."
-        proposal = _asked(violation, request, message, in_body=True)
+        proposal = _of_body(violation, request, _valid(text) if is_utf8 else "Send the body as JSON in UTF-8.")
         if is_utf8 and (closed := _closed(violation, request, text)) is not None:
             proposal = Proposal([closed, *proposal.suggestions])
     return repair_of(proposal, diagnosis, "MALFORMED_JSON")
+
+
+def _of_body(violation: SchemaViolation, request: Request, message: str) -> Proposal:
+    """Return the question for the whole body, which the agent itself may write."""
+    return ask(violation, request, message, places=[("/body", trim_schema(violation.schema))], whom="agent")
+
+
+def _valid(text: str) -> str:
+    """Return what is said of a text that is no JSON."""
+    where = fault(text)
+    more = f" At line {where.line}, column {where.column} {where.expected} is expected." if where is not None else ""
+    return f"Send valid JSON.{more}"
 
 
 def _closed(violation: SchemaViolation, request: Request, text: str) -> Suggestion | None:
@@ -165,8 +159,8 @@ def _verified(value: Json, schema: Schema) -> bool | None:
     return is_fully_checked(schema) and first_violation(value, schema) is None if schema else None
 
 
-def _typed(violation: SchemaViolation, request: Request, media: str, message: str) -> Suggestion:
-    return edit(violation, request, [{"op": "add", "path": _CONTENT_TYPE, "value": media}], message)
+def _typed(violation: SchemaViolation, request: Request, media: str, message: str) -> Proposal:
+    return Proposal([edit(violation, request, [{"op": "add", "path": _CONTENT_TYPE, "value": media}], message)])
 
 
 # Media types
@@ -200,16 +194,16 @@ def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:
     if chosen is None:
         media_types: list[Json] = [one.media for one in fits] or [*taken]
         message = "Send the body in a media type that the server takes."
-        return _asked(violation, request, message, {"type": "string", "enum": media_types})
+        return ask(violation, request, message, schema={"type": "string", "enum": media_types}, whom="agent")
     if chosen.body is MISSING or (request.body is chosen.body and not may_be_repeated(chosen.body)):
         message = "Send the same body under the media type that the server takes."
-        return Proposal([_typed(violation, request, chosen.media, message)])
+        return _typed(violation, request, chosen.media, message)
     values = "Send the same values in the media type that the server takes."
     if not may_be_repeated(chosen.body) or not may_be_repeated(request.body):
         if chosen.media == FORM and chosen.body == request.body:  # all texts: the document stays, no secret is repeated
-            return Proposal([_typed(violation, request, chosen.media, values)])
+            return _typed(violation, request, chosen.media, values)
         message = "Send the same body in the media type that the server takes."
-        return _asked(violation, request, message, {"type": "string", "enum": [chosen.media]})
+        return ask(violation, request, message, schema={"type": "string", "enum": [chosen.media]}, whom="agent")
     ops: list[Operation] = [{"op": "add", "path": _CONTENT_TYPE, "value": chosen.media}]
     ops.append({"op": "replace", "path": "/body", "value": chosen.body})
     return Proposal([edit(violation, request, ops, values, verified=_verified(chosen.body, chosen.schema))])
@@ -299,11 +293,10 @@ def repair_inside(violation: SchemaViolation, request: Request, group: str, prop
     What the text holds is repaired as though it were the body, by `propose`. Questions are about the whole text.
     """
     text = violation.value
-    if not isinstance(text, str):
-        return _question(violation, request)
-    held = repaired_json(text)
+    held = repaired_json(text) if isinstance(text, str) else None
+    schema = text_schema(trim_schema(content if isinstance(content := violation.schema.get(CONTENT), Mapping) else {}))
     if held is MISSING:
-        return _ask_for_json(violation, request, text)
+        return ask(violation, request, _valid(str(text)), schema=schema, whom="agent")
     inner = replace(request, query={}, headers={}, body=held, form=False)
     edits: list[Suggestion] = []
     after = inner
@@ -314,8 +307,10 @@ def repair_inside(violation: SchemaViolation, request: Request, group: str, prop
         if is_edit and (edited := after_edit(suggestions[0], after)) is not None:
             after = edited
             edits.append(suggestions[0])
-    folded = None if violation.inside and not edits else _folded(edits, after, violation, request)
-    return _question(violation, request) if folded is None else Proposal([folded])
+    folded = _folded(edits, after, violation, request) if edits or not violation.inside else None
+    if folded is None or not isinstance(text, str):
+        return ask(violation, request, "Give JSON that is allowed there.", schema=schema)
+    return Proposal([folded])
 
 
 def _folded(
@@ -337,25 +332,6 @@ def _folded(
         changes_intent=any(one["changes_intent"] for one in safety),
         requires_confirmation=any(one.get("requires_confirmation") for one in safety),
     )
-
-
-def _question(violation: SchemaViolation, request: Request) -> Proposal:
-    """Return the question for the text, with all that it may hold."""
-    return ask(
-        violation, request, "Give JSON that is allowed there.", schema=text_schema(trim_schema(_held(violation)))
-    )
-
-
-def _ask_for_json(violation: SchemaViolation, request: Request, text: str) -> Proposal:
-    where, message = fault(text), "Send valid JSON."
-    if where is not None:
-        message += f" At line {where.line}, column {where.column} {where.expected} is expected."
-    return _asked(violation, request, message, text_schema(trim_schema(_held(violation))))
-
-
-def _held(violation: SchemaViolation) -> Schema:
-    held = violation.schema.get(CONTENT)
-    return held if isinstance(held, Mapping) else {}
 
 
 def text_schema(held: Schema) -> dict[str, Json]:

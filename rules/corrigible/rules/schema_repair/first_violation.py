@@ -13,6 +13,7 @@ import orjson
 from corrigible.rules.safety import spelling
 from corrigible.rules.schema_repair.json_schema import read
 from corrigible.schema.cache import remembered
+from corrigible.schema.document import leaves
 from corrigible.schema.exchange import Json
 
 from .json_schema import Schema
@@ -53,15 +54,13 @@ def is_fully_checked(schema: Schema) -> bool:
 
 def _formats(schema: Json) -> Iterator[str]:
     """Yield every format that a schema names; limits of a format (`formatMaximum`) are nothing that is looked at."""
-    if isinstance(schema, list):
-        for inner in schema:
-            yield from _formats(inner)
-    elif isinstance(schema, dict):
-        for keyword, inner in schema.items():
-            if keyword.startswith("format") and isinstance(inner, str):
-                yield inner
-            elif keyword not in ("enum", "const", "default"):
-                yield from _formats(inner)
+    for pointer, value in leaves(schema):
+        *around, keyword = pointer.split("/")
+        if keyword.startswith("format") and isinstance(value, str) and _VALUES.isdisjoint(around):
+            yield value
+
+
+_VALUES: Final = frozenset({"enum", "const", "default"})
 
 
 def compile_validator(schema: Schema) -> Validator:

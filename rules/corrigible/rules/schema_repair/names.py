@@ -29,7 +29,7 @@ from corrigible.rules.safety.nearness import (
     slips,
 )
 from corrigible.rules.safety.spelling import is_form, may_be_other_word
-from corrigible.schema.document import scalar_text
+from corrigible.schema.document import leaves, scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from . import levels
@@ -141,11 +141,9 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     if head != name and head in violation.siblings and not any(is_same(name, one) for one in near):
         return ask(violation, request, _WHERE, schema={})  # `address.city` leads into a declared member
     rivals = _rivals(name, near[0], present, violation.siblings) if len(near) == 1 else {}
-    if any(distance(name, near[0]) > slips for slips in rivals.values()):
-        near = []  # another one is meant for that name
-    elif rivals and any(one in rivals for one in [*present][: [*present].index(name)]):
+    if rivals and any(one in rivals for one in [*present][: [*present].index(name)]):
         return None  # asked once
-    elif rivals:
+    if rivals:
         schema = trim_schema(declared.get(near[0], {}))
         places = [(f"{parent}/{escape(near[0])}", schema)]
         return ask(violation, request, "Say which value belongs there: several names are not known.", places=places)
@@ -224,26 +222,20 @@ def references_to(pointer: str, request: Request) -> list[str]:
 
     Without the member they would lead nowhere. Of a list of named things they may be a name of those.
     """
-    name, removed, found = segments(pointer)[-1], value_at(request, pointer), list[str]()
+    name, removed = segments(pointer)[-1], value_at(request, pointer)
     elements = removed if isinstance(removed, list) else []
     called = {name, *(str(one[key]) for one in elements if isinstance(one, Mapping) for key in _NAMING if key in one)}
-    leads = re.compile(rf"#(?:/[^/]*)*/{re.escape(escape(name))}(?:/|$)|[${{]\{{?\s*{re.escape(name)}\b")
-    waiting: list[tuple[str, Json]] = [("/body", request.body)]
-    looked_at = 0
-    while waiting and looked_at < _MOST_TEXTS:
-        place, value = waiting.pop()
-        looked_at += 1
-        if place == pointer:
-            continue
-        if isinstance(value, str) and (value in called or leads.search(value[:_LONGEST_REFERENCE]) is not None):
-            found.append(place)
-        if isinstance(value, Mapping):
-            members = islice(value.items(), _MOST_TEXTS)
-            waiting += [(f"{place}/{escape(str(key))}", inner) for key, inner in members]
-        elif isinstance(value, list):
-            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(islice(value, _MOST_TEXTS))]
-    spend(looked_at)
-    return found
+    texts = [one for one in islice(leaves(request.body, "/body"), _MOST_TEXTS) if isinstance(one.value, str)]
+    spend(len(texts))
+    beside = (one for one in texts if not f"{one.pointer}/".startswith(f"{pointer}/"))
+    return [one.pointer for one in beside if one.value in called or _leads_to(name, one.value[:_LONGEST_REFERENCE])]
+
+
+def _leads_to(name: str, text: str) -> bool:
+    if name not in text and escape(name) not in text:
+        return False  # most texts: no expression has to be compiled
+    leads = rf"#(?:/[^/]*)*/{re.escape(escape(name))}(?:/|$)|[${{]\{{?\s*{re.escape(name)}\b"
+    return re.search(leads, text) is not None
 
 
 # Missing members

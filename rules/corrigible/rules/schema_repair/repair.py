@@ -47,7 +47,6 @@ BARRED: Final = "barred"
 
 _GUESSED: Final = ("enum", "const", "anyOf", "oneOf")
 """Where what is sent instead may be what is near, or all that there is."""
-_BASE64: Final = "byte"
 _LONG_WORD: Final = 20
 _MOST_SLIPS: Final = 2
 _MOST_ALTERNATIVES: Final = 5
@@ -80,7 +79,7 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
             return names.without(violation, request, "Leave out what only the server writes.")
         case _ if violation.keyword == BARRED:
             left_out = names.without(violation, request, "Leave it out: it may not be sent here.")
-            return None if left_out is None else Proposal([confirmed(one) for one in left_out.suggestions])
+            return Proposal([confirmed(one) for one in left_out.suggestions])
         case levels.MISPLACED:
             move = levels.move_member(violation, request)
             return None if move is None else Proposal([move.suggestion])
@@ -181,11 +180,9 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
     ops = _operations(violation.pointer, request, old, value)
     if not ops:
         return None
-    beside, may_be_plain = _encoded_beside(violation, request)
-    ops += beside
     because = f": {spelled.assumption}" if spelled.assumption else ""
     says = [*_DIAGNOSES.get(violation.keyword, _UNKNOWN)[2:], _ANY][0]
-    asks = may_be_plain or violation.schema.get(ONLY_TOLD) is True
+    asks = violation.schema.get(ONLY_TOLD) is True or _is_encoded_beside(violation, request)
     asks = asks or any(one in spelled.assumption for one in (*TO_AGREE, ANOTHER, AS_ONE, OF_A_KIND))
     asks = asks or (violation.keyword in _GUESSED and is_decisive_guess(ops, request))
     asks = asks or _is_guessed(violation, request, spelled)
@@ -210,23 +207,14 @@ def _operations(pointer: str, request: Request, old: Json, value: Json) -> list[
         return []
 
 
-def _encoded_beside(violation: SchemaViolation, request: Request) -> tuple[list[Operation], bool]:
-    """Return the edits of the other texts of an object that have to be base64, too, and whether one may be plain text.
-
-    Whoever sends one of them as it is sends the others so, too: also a word that can be read as base64 by chance.
-    """
-    parent, ops, may_be_plain = violation.pointer.rpartition("/")[0], list[Operation](), False
-    present = value_at(request, parent) if violation.schema.get("format") == _BASE64 else None
-    for name, schema in members(violation.parent_schema).items() if isinstance(present, Mapping) else ():
-        text, place = (present or {}).get(name), f"{parent}/{escape(name)}"
-        if schema.get("format") != _BASE64 or not isinstance(text, str) or place == violation.pointer:
-            continue
-        ways = repair_value("format", text, schema, place_of(place, request)) if first_violation(text, schema) else []
-        if ways and not is_secret(place, text):
-            ops += _operations(place, request, text, ways[-1].value)
-        else:
-            may_be_plain = may_be_plain or (len(text) < _LONG_WORD and not text.endswith("="))
-    return ops, may_be_plain
+def _is_encoded_beside(violation: SchemaViolation, request: Request) -> bool:
+    """Whether another text of the object has to be base64, too, and can be read so: that may be by chance."""
+    parent, own = violation.pointer.rpartition("/")[0], violation.schema.get("format")
+    declared = members(violation.parent_schema).items() if own == "byte" else ()
+    texts = [(value_at(request, f"{parent}/{escape(name)}"), one) for name, one in declared if one.get("format") == own]
+    words = [(text, one) for text, one in texts if isinstance(text, str) and text != violation.value]
+    words = [(text, one) for text, one in words if len(text) < _LONG_WORD and not text.endswith("=")]
+    return any(first_violation(text, one) is None for text, one in words)
 
 
 def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling) -> bool:

@@ -6,7 +6,7 @@ And the repairs that they are, as results of rules.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +21,7 @@ from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.safety.nearness import is_slip
 from corrigible.schema.cache import cached
 from corrigible.schema.credential_name import counts, is_secret_name
-from corrigible.schema.document import BODILESS
+from corrigible.schema.document import BODILESS, leaves
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.word import EvidenceKind
 
@@ -239,35 +239,17 @@ def ask(
     *,
     schema: Mapping[str, Json] | None = None,
     places: Sequence[tuple[str, Mapping[str, Json]]] = (),
+    whom: str = "user",
 ) -> Proposal:
     """Return the question for a value that only the caller has, at its place and with its schema.
+
+    The `agent` itself is asked about the form, not about the facts.
 
     Of headers that no suggestion sets it is said that the caller has to.
     """
     questions = places or [(violation.pointer, trim_schema(violation.schema) if schema is None else schema)]
-    if any(is_the_senders(pointer) for pointer, _ in questions):
-        return _left_to_the_sender()
-    return Proposal([_question(violation, request, message, questions)])
-
-
-def _question(
-    violation: SchemaViolation, request: Request, message: str, questions: Sequence[tuple[str, Mapping[str, Json]]]
-) -> Suggestion:
-    return {
-        "action": "MODIFY_PARAMS",
-        "message": message,
-        "parameters": {},
-        "applicability": "HAS_PLACEHOLDERS",
-        "placeholders": [
-            {"pointer": pointer, "ask": "user", "schema": _open(schema) if is_protected(pointer) else dict(schema)}
-            for pointer, schema in questions
-        ],
-        "safety": {"side_effects": effects(request.method), "changes_intent": False},
-        "evidence": {"kind": "spec", "pointer": violation.pointer},
-    }
-
-
-def _left_to_the_sender() -> Proposal:
+    if not any(is_the_senders(pointer) for pointer, _ in questions):
+        return Proposal([_question(violation, request, message, questions, whom)])
     suggestion: Suggestion = {
         "action": "ESCALATE",
         "message": "The server wants a header that only the sender sets: credentials, or where the request goes.",
@@ -276,6 +258,27 @@ def _left_to_the_sender() -> Proposal:
         "evidence": {"kind": "mapping"},
     }
     return Proposal([suggestion], recovery="terminal")
+
+
+def _question(
+    violation: SchemaViolation,
+    request: Request,
+    message: str,
+    questions: Sequence[tuple[str, Mapping[str, Json]]],
+    whom: str = "user",
+) -> Suggestion:
+    return {
+        "action": "MODIFY_PARAMS",
+        "message": message,
+        "parameters": {},
+        "applicability": "HAS_PLACEHOLDERS",
+        "placeholders": [
+            {"pointer": pointer, "ask": whom, "schema": _open(schema) if is_protected(pointer) else dict(schema)}
+            for pointer, schema in questions
+        ],
+        "safety": {"side_effects": effects(request.method), "changes_intent": False},
+        "evidence": {"kind": "spec", "pointer": violation.pointer},
+    }
 
 
 def _open(schema: Mapping[str, Json]) -> dict[str, Json]:
@@ -317,34 +320,12 @@ def may_be_repeated(value: Json) -> bool:
             return False
     except TypeError:  # half a surrogate pair, an integer of more than 64 bits
         return False
-    return not any(_secrets("/body", value)) and not is_rounded(value)
+    return not any(is_secret(one.pointer, one.value) for one in leaves(value, "/body")) and not is_rounded(value)
 
 
 def is_rounded(value: Json) -> bool:
     """Whether a number, or one in a list or object, may have been an integer too large to be read as such."""
-    return any(_rounded(value))
-
-
-def _rounded(value: Json) -> Iterator[float]:
-    """Yield the numbers that may have been integers too large to be read as such."""
-    if isinstance(value, Mapping | list):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _rounded(inner)
-    elif isinstance(value, float) and abs(value) >= _EXACT:
-        yield value
-
-
-def _secrets(pointer: str, value: Json) -> Iterator[str]:
-    """Yield the places whose text is never repeated."""
-    inner: Sequence[tuple[object, Json]] = ()
-    if isinstance(value, Mapping):
-        inner = list(value.items())
-    elif isinstance(value, list):
-        inner = list(enumerate(value))
-    elif is_secret(pointer, value):
-        yield pointer
-    for name, one in inner:
-        yield from _secrets(f"{pointer}/{escape(str(name))}", one)
+    return any(isinstance(one.value, float) and abs(one.value) >= _EXACT for one in leaves(value))
 
 
 # Results

@@ -34,7 +34,8 @@ _SPACES: Final = re.compile(r"[ \t]{2,}")
 _CODE: Final = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)+|[A-Za-z]+(?:[_-][A-Za-z]+)+")
 """`UserAlreadyExists`, `ALREADY_EXISTS`: a code, which is read as the words that it is made of."""
 _HUMP: Final = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
-_WORD: Final = re.compile(r"[a-z]+")
+_WORD: Final = re.compile(r"\b[a-z]+\b")
+"""Letters beside digits are part of a name: `de` in a UUID is not French."""
 _ADDRESS: Final = re.compile(r"\S*(?:://|@)\S*")
 """Its words are of no language: `com` is Portuguese."""
 _SLOT: Final = re.compile(r"\{([a-z]+)\}")
