@@ -29,6 +29,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 _MODULES: Final = {"corrigible": "corrigible.proxy.cli", "conformance": "corrigible.conformance.cli"}
+_ROOT: Final = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _COMPILER: Final = "corrigible.adapters.openapi.generate"
 _ADOPTS: Final = 36
 """PR_SET_CHILD_SUBREAPER"""
@@ -163,7 +164,7 @@ class _Waiting:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             words = [sys.executable, "-c", _WAITING, str(theirs.fileno())]
-            self.process = subprocess.Popen(words, stdin=-3, stdout=-3, pass_fds=[theirs.fileno()])
+            self.process = subprocess.Popen(words, stdin=-3, stdout=-3, pass_fds=[theirs.fileno()], cwd=_ROOT)
         atexit.register(self.end)
 
     def end(self) -> None:
