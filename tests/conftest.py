@@ -45,11 +45,13 @@ os.environ.setdefault("CORRIGIBLE_TIME_LIMIT", "20")  # nor is it here: what is 
 @pytest.fixture(scope="session", autouse=True)
 def servers_of_ours_are_forked() -> Iterator[None]:
     """Sandboxes start servers and proxies of ours without the time that their imports take."""
+    from corrigible.adapters.openapi import compiled_file
     from corrigible.adapters.sandbox import server
+    from corrigible.conformance.lift import environment
     from corrigible.conformance.transport import process
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (server, process):
+        for module in (server, process, compiled_file, environment):
             patch.setattr(module, "subprocess", FORKING)
         yield
 

@@ -117,9 +117,11 @@ def test_the_core_asks_no_clock() -> None:
     assert len(paths) > 120
     for path in paths:
         source = path.read_text("utf-8")
+        assert "urllib.request" not in source, path
+        if not any(f".{name}(" in source for name in CLOCKS):
+            continue
         calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
         assert not [one for one in calls if isinstance(one, ast.Attribute) and one.attr in CLOCKS], path
-        assert "urllib.request" not in source, path
 
 
 def public(part: str) -> list[str]:

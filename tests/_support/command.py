@@ -1,9 +1,10 @@
 """Starts `corrigible` and `conformance` for tests, without the half second that their imports take.
 
-A process that has imported both waits beside each process of tests. Where a command is started, that process forks, and
-the fork runs what the command runs, with its arguments, folder, environment and streams. It is a child of the test's
-own process, with a number, a status, signals and a group of its own. What Python reads when it starts (PYTHON..., the
-locale), a function to call before the start, and CORRIGIBLE_EXEC=1 need a process that is started as ever.
+A process that has imported both, and has loaded the built-in packs, waits beside each process of tests. Where a command
+is started, that process forks, and the fork runs what the command runs, with its arguments, folder, environment and
+streams. It is a child of the test's own process, with a number, a status, signals and a group of its own. What Python
+reads when it starts (PYTHON..., the locale), a function to call before the start, and CORRIGIBLE_EXEC=1 need a process
+that is started as ever.
 
 Only the standard library is imported here: all that is imported here is there in every command.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import fcntl
 import inspect
 import io
 import json
@@ -27,20 +29,31 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 _MODULES: Final = {"corrigible": "corrigible.proxy.cli", "conformance": "corrigible.conformance.cli"}
+_ROOT: Final = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_COMPILER: Final = "corrigible.adapters.openapi.generate"
 _ADOPTS: Final = 36
 """PR_SET_CHILD_SUBREAPER"""
 _MOST: Final = 1 << 17
 """Bytes of one call."""
+_MOST_KEPT: Final = 8
+"""Files of one call beside its three streams."""
 _OF_PYTHON: Final = ("PYTHON", "LANG", "LC_")
 """What environment variables begin with that Python itself reads when it starts."""
 # It ends with what the command runs, at the top level: the end of the process is Python's own, too.
 _WAITING: Final = """
 import gc, sys
-import corrigible.adapters.openapi.load, uvicorn.protocols.http.auto
+import anyio._backends._asyncio, httpcore, openapi_spec_validator, uvicorn.protocols.http.auto
+import corrigible.adapters.openapi.generate, corrigible.adapters.openapi.load
 import corrigible.proxy.mitm.server, corrigible.proxy.envoy.engine, corrigible.proxy.command.corrector
 from corrigible.conformance import cli as conformance
+from corrigible.conformance.suite.requirement import book
 from corrigible.proxy import cli as corrigible
+from corrigible.proxy.build import build_engine
+from corrigible.rules.pack.load import built_in, load_pack
 corrigible.parser("proxy"), corrigible.parser("sandbox"), conformance.parser("check"), conformance.parser("lift")
+[load_pack(name) for name in built_in()]
+build_engine(["http"]).warm_up()
+book()
 from tests._support.command import called
 gc.freeze()
 name, setup, *sys.argv[1:] = called(int(sys.argv[1]))
@@ -93,8 +106,9 @@ class _Forked(subprocess.Popen[Any]):
         wanted = (child["p2cread"], child["c2pwrite"], child["errwrite"])
         streams = [number if number >= 0 else standard for standard, number in enumerate(wanted)]
         call = {"words": self._call, "environment": environment, "session": child["start_new_session"]}
+        kept = [*child["pass_fds"]]
         folder = os.getcwd() if child["cwd"] is None else os.fspath(child["cwd"])
-        self.pid = _waiting().fork({**call, "folder": folder}, streams)
+        self.pid = _waiting().fork({**call, "folder": folder, "kept": kept}, [*streams, *kept])
         self._child_created = True
         ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         self._close_pipe_fds(*(child[end] for end in ends))  # type: ignore[attr-defined]
@@ -109,16 +123,31 @@ class _Popen(_Forked):
             call = [name, "", *words[1:]]
         elif list(words[:2]) == [sys.executable, "-c"] and "from corrigible." in words[2]:
             call = ["corrigible", f"{words[2]}\nsys.exit()", *words[3:]]
+        elif list(words[:3]) == [sys.executable, "-m", _COMPILER]:
+            call = ["corrigible", f"from {_COMPILER} import main\nsys.exit(main())", *words[3:]]
         super().__init__(words, call=call, **options)
 
 
-FORKING: Final = SimpleNamespace(**{**vars(subprocess), "Popen": _Popen})
+def _run(
+    words: Sequence[str], *, check: bool = False, capture_output: bool = False, **options: Any
+) -> subprocess.CompletedProcess[Any]:
+    """Do what `subprocess.run` does, without input and time limit."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} if capture_output else {}
+    with _Popen(words, **pipes, **options) as process:
+        output, errors = process.communicate()
+    done = subprocess.CompletedProcess(words, process.returncode, output, errors)
+    if check:
+        done.check_returncode()
+    return done
+
+
+FORKING: Final = SimpleNamespace(**{**vars(subprocess), "Popen": _Popen, "run": _run})
 """For a module of ours that starts servers, in the place of `subprocess`."""
 
 
 def _is_plain(child: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
     """Whether nothing of what is wanted could tell a fork from a start."""
-    is_special = child["preexec_fn"] or child["pass_fds"] or environment.get("CORRIGIBLE_EXEC")
+    is_special = child["preexec_fn"] or environment.get("CORRIGIBLE_EXEC")
     return sys.platform == "linux" and not is_special and _for_python(environment) == _for_python(os.environ)
 
 
@@ -135,7 +164,7 @@ class _Waiting:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             words = [sys.executable, "-c", _WAITING, str(theirs.fileno())]
-            self.process = subprocess.Popen(words, stdin=-3, stdout=-3, pass_fds=[theirs.fileno()])
+            self.process = subprocess.Popen(words, stdin=-3, stdout=-3, pass_fds=[theirs.fileno()], cwd=_ROOT)
         atexit.register(self.end)
 
     def end(self) -> None:
@@ -182,7 +211,7 @@ def called(number: int) -> list[str]:
     for interrupt in (signal.SIGINT, signal.SIGTERM):  # it ends when nobody can call any more
         signal.signal(interrupt, signal.SIG_IGN)
     while True:
-        text, streams, _, _ = socket.recv_fds(calls, _MOST, 3)
+        text, streams, _, _ = socket.recv_fds(calls, _MOST, 3 + _MOST_KEPT)
         if not text:
             os._exit(0)
         reading, writing = os.pipe()
@@ -204,13 +233,16 @@ def called(number: int) -> list[str]:
     call: dict[str, Any] = json.loads(text)
     if call["session"]:
         os.setsid()
-    for each, stream in enumerate(streams):
+    for each, stream in enumerate(streams[:3]):
         os.dup2(stream, each)
-        os.close(stream)
+    high = [fcntl.fcntl(stream, fcntl.F_DUPFD, 1000) for stream in streams[3:]]  # above the numbers that they get
     os.chdir(call["folder"])
     os.write(writing, b"%d" % os.getpid())
-    for each in (calls.detach(), reading, writing):
+    for each in (calls.detach(), reading, writing, *streams):
         os.close(each)
+    for each, stream in zip(call["kept"], high, strict=True):
+        os.dup2(stream, each)
+        os.close(stream)
     os.environ.clear()
     os.environ.update(call["environment"])
     at_once = bool(os.environ.get("PYTHONUNBUFFERED"))

@@ -42,6 +42,7 @@ class Wire:
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received = b""
         self.opened.append(self)
 
@@ -133,7 +134,7 @@ def read_request(connection: socket.socket) -> bytes | None:
     lines = head.lower().split(b"\r\n")
     length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
     chunked = b"transfer-encoding: chunked" in lines
-    while len(body) < length or (chunked and not LAST_CHUNK.search(body)):
+    while len(body) < length or (chunked and not LAST_CHUNK.search(body, max(0, len(body) - 4096))):
         body += received(connection)
     return head + b"\r\n\r\n" + body
 

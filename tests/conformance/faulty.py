@@ -130,16 +130,19 @@ class _Source:
         self.buffer = b""
 
     def more(self) -> None:
-        data = self._connection.recv(1 << 16)
+        data = self._connection.recv(1 << 20)
         if not data:
             raise _Ended
         self.buffer += data
 
     def until(self, mark: bytes) -> bytes:
-        while mark not in self.buffer:
+        start = 0
+        while (at := self.buffer.find(mark, start)) < 0:
+            start = max(0, len(self.buffer) - len(mark) + 1)
             self.more()
-        found, _, self.buffer = self.buffer.partition(mark)
-        return found + mark
+        end = at + len(mark)
+        found, self.buffer = self.buffer[:end], self.buffer[end:]
+        return found
 
     def take(self, size: int) -> Iterator[bytes]:
         """Yield so many bytes, as they come."""

@@ -179,7 +179,7 @@ OWN: Final = FOLDER / "own"
 
 def load_sentences(file: str) -> Stranger:
     """Read sentences of our own as a server's refusals, each in one of the usual shapes of an answer."""
-    read = yaml.safe_load((OWN / file).read_bytes())
+    read = yaml.load((OWN / file).read_bytes(), Loader=yaml.CSafeLoader)
     cases = [_sentence(number, one, read["requests"][one["to"]]) for number, one in enumerate(read["sentences"])]
     return _of_our_own(file, "town.yaml", cases)
 
@@ -187,7 +187,7 @@ def load_sentences(file: str) -> Stranger:
 def load_described(file: str, folder: Path) -> list[Stranger]:
     """Read sentences that stand with the API that each group of them is about; descriptions go to a folder."""
     servers = []
-    for number, group in enumerate(yaml.safe_load((OWN / file).read_bytes())):
+    for number, group in enumerate(yaml.load((OWN / file).read_bytes(), Loader=yaml.CSafeLoader)):
         description = folder / f"{number}.json"
         description.write_text(json.dumps(group["api"]), "utf-8")
         cases = [_sentence(number, one, one["to"]) for number, one in enumerate(group["sentences"])]

@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
+import scipy
 
 from corrigible.adapters.reader import scorer
 from corrigible.adapters.reader.places import Place
@@ -125,7 +124,9 @@ class Corpus:
                 ends.append(len(numbers))
             starts.append(starts[-1] + len(one.evidence))
             right.append(one.is_right)
-        self.matrix = csr_matrix((np.ones(len(numbers)), numbers, ends), shape=(len(ends) - 1, len(columns)))
+        self.matrix = scipy.sparse.csr_matrix(
+            (np.ones(len(numbers)), numbers, ends), shape=(len(ends) - 1, len(columns))
+        )
         self.starts = np.array(starts[:-1])
         self.group = np.repeat(np.arange(len(chosen)), np.diff(starts))
         self.right = np.concatenate(right)
@@ -153,7 +154,7 @@ def learn(chosen: Sequence[Sample]) -> dict[str, float]:
     corpus = Corpus(chosen, {name: number for number, name in enumerate(known)})
     # Until other libraries and processors find the same weights, but for the last digit.
     options: Any = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-5}
-    found = minimize(corpus.loss, np.zeros(len(known)), jac=True, method="L-BFGS-B", options=options)
+    found = scipy.optimize.minimize(corpus.loss, np.zeros(len(known)), jac=True, method="L-BFGS-B", options=options)
     return {name: round(float(weight), _DIGITS) for name, weight in zip(known, found.x, strict=True)}
 
 
@@ -175,7 +176,10 @@ def calibrate(judged: Sequence[tuple[Sample, np.ndarray[Any, Any]]]) -> list[flo
         sums = line[0] * logits + line[1]
         return float((np.logaddexp(0, sums) - right * sums).sum())
 
-    return [round(float(one), _DIGITS) for one in minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead").x]
+    return [
+        round(float(one), _DIGITS)
+        for one in scipy.optimize.minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead").x
+    ]
 
 
 def _asked(p: np.ndarray[Any, Any]) -> list[int]:

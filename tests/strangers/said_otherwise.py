@@ -61,7 +61,7 @@ def _in_other_words(text: str) -> str:
 
 @cache
 def _phrases() -> list[tuple[re.Pattern[str], str]]:
-    read = yaml.safe_load((OWN / "other_words.yaml").read_bytes())
+    read = yaml.load((OWN / "other_words.yaml").read_bytes(), Loader=yaml.CSafeLoader)
     phrases = []
     for pattern, words in read["phrases"]:
         for name, expression in read["names"].items():

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-import yaml
 
 from corrigible.conformance.cli import main
 from corrigible.conformance.command.lift_options import CERTIFICATE
@@ -29,6 +28,7 @@ from corrigible.conformance.lift.resolved_plan import ResolvedPlan, code_files, 
 from corrigible.conformance.lift.run import EnvironmentPool, RunProgress, feedback_caused_harm, run
 from corrigible.conformance.lift.task import TASKS
 from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json
 from tests._support.command import start
@@ -141,10 +141,10 @@ def test_what_is_played_was_audited_and_the_certificate_stands_beside_the_log(ra
 def leaking(folder: Path) -> Path:
     """Write the recipe tasks with one prompt that holds the fix."""
     folder.mkdir()
-    file = yaml.safe_load((TASKS / "recipe.yaml").read_text("utf-8"))
+    file = load_yaml((TASKS / "recipe.yaml").read_text("utf-8"))
     task = next(one for one in file["tasks"] if one["id"] == "adv_scale_001")
     task["prompt"] += f" It must be {FIX}."
-    (folder / "recipe.yaml").write_text(yaml.safe_dump(file, allow_unicode=True), "utf-8")
+    (folder / "recipe.yaml").write_text(json.dumps(file), "utf-8")  # JSON is YAML too
     return folder
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.build import build_corrector, load_profiles
+from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.decision import Annotate, PassThrough
 from corrigible.proxy.core.document_size import readable
 from corrigible.proxy.core.engine import Engine
@@ -105,10 +106,15 @@ def looks(engine: Engine, clock: Looks, target: str, body: Json, answer: Json) -
     raise AssertionError("nothing is asked")
 
 
+@pytest.fixture(scope="module")
+def profiles(spec: Path) -> list[ApiProfile]:
+    return load_profiles([], spec)
+
+
 @rows("shape", SHAPES)
-def test_steps_grow_no_faster_than_what_was_sent(spec: Path, shape: str) -> None:
+def test_steps_grow_no_faster_than_what_was_sent(profiles: list[ApiProfile], shape: str) -> None:
     clock = Looks()
-    engine = Engine(load_profiles([], spec), Limits(steps=10_000_000, values=1_000_000), clock)
+    engine = Engine(profiles, Limits(steps=10_000_000, values=1_000_000), clock)
     once = looks(engine, clock, *SHAPES[shape](400))
     assert once < 250, f"some {once * LOOK} steps for a few kilobytes"
     assert looks(engine, clock, *SHAPES[shape](1600)) <= 4 * once + 4

@@ -199,6 +199,8 @@ def test_all_that_is_kept_has_a_bound_in_bytes(write_pack: WritePack, filling: s
         for number in range(60):
             body = f'{{"error": {{"code": "too_much", "message": "no {number}"}}, "rest": [{fillings}]}}'.encode()
             assert isinstance(decided(engine, replace(ASKED, body=body)), Annotate)
+            if len(engine._known) < number - 5:  # several have made room
+                break
         gc.collect()
         held = tracemalloc.get_traced_memory()[0]
     finally:

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +17,7 @@ import pytest
 from corrigible.adapters.mapping.annotation import Verdict, read_annotations
 from corrigible.proxy.cli import main
 from tests._support import chromium
-
-CLI = [sys.executable, "-c", "import sys; from corrigible.proxy.cli import main; sys.exit(main())"]
+from tests._support.command import run, start
 
 
 def mapping(source: str, target: str, *fields: str, **members: Any) -> Any:
@@ -50,8 +48,8 @@ def map_file(tmp_path: Path) -> Path:
 @contextmanager
 def served(*words: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
     """Run the command; give its port."""
-    command = [*CLI, "map", "annotate", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipe = subprocess.PIPE
+    with start(["corrigible", "map", "annotate", *words], stdout=pipe, stderr=pipe, text=True) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
@@ -187,15 +185,13 @@ class TestCrashes:
     def test_two_servers_do_not_write_to_one_file(self, map_file: Path, tmp_path: Path) -> None:
         out = tmp_path / "said.jsonl"
         with served("--map", str(map_file), "--out", str(out)):
-            command = [*CLI, "map", "annotate", "--map", str(map_file), "--out", str(out)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+            done = run(["corrigible", "map", "annotate", "--map", str(map_file), "--out", str(out)])
             assert (done.returncode, done.stderr) == (2, f"{out}: another process writes to it\n")
 
     def test_a_wrong_line_is_told_with_its_place_and_kept(self, map_file: Path, tmp_path: Path) -> None:
         out = tmp_path / "said.jsonl"
         out.write_text("{}\n")
-        command = [*CLI, "map", "annotate", "--map", str(map_file), "--out", str(out)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+        done = run(["corrigible", "map", "annotate", "--map", str(map_file), "--out", str(out)])
         assert done.returncode == 2
         assert f"{out}:1: annotator: Field required" in done.stderr
         assert out.read_text() == "{}\n"

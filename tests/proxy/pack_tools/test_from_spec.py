@@ -104,18 +104,22 @@ def judge(document: dict[str, Any], source: str = "openapi.json") -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_every_text_of_a_description_is_data(text: str) -> None:
-    for parts in ((text, "c", "p"), ("n", text, "p"), ("n", "c", text)):
-        name, code, parameter = parts
-        one = operation(name, code, "400", parameter, text)
-        judge(
-            {
-                "openapi": "3.0.3",
-                "info": {"title": text, "version": text},
-                "servers": [{"url": "/v1" + text}],
-                "paths": {"/a": {"get": one}, "/a/" + text: {"get": {**one, "operationId": "second"}}},
+    named, coded, with_parameter = (
+        operation(name, code, "400", parameter, text)
+        for name, code, parameter in ((text, "c", "p"), ("n", text, "p"), ("m", "c", text))
+    )
+    judge(
+        {
+            "openapi": "3.0.3",
+            "info": {"title": text, "version": text},
+            "servers": [{"url": "/v1" + text}],
+            "paths": {
+                "/a": {"get": named, "post": coded, "put": with_parameter},
+                "/a/" + text: {"get": {**named, "operationId": "second"}},
             },
-            source="openapi.json" + text,
-        )
+        },
+        source="openapi.json" + text,
+    )
 
 
 @settings(max_examples=30, deadline=None)

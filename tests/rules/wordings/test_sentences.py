@@ -9,7 +9,7 @@ import yaml
 
 from corrigible.rules.wordings import Kind, languages, read
 
-_SENTENCES = yaml.safe_load((Path(__file__).parent / "sentences.yaml").read_text("utf-8"))
+_SENTENCES = yaml.load((Path(__file__).parent / "sentences.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader)
 _LEAST = 0.97
 """The share of sentences that are read as their kind. `"x" is not allowed` may be said of a name and of a value."""
 

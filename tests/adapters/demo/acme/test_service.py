@@ -17,8 +17,8 @@ from corrigible.adapters.demo.acme.sandbox import acme
 from tests._support.acme_office import Office
 from tests._support.rows import rows
 
-DESCRIPTION: dict[str, Any] = yaml.safe_load(
-    files("corrigible.adapters.demo.acme").joinpath("openapi.yaml").read_text(encoding="utf-8")
+DESCRIPTION: dict[str, Any] = yaml.load(
+    files("corrigible.adapters.demo.acme").joinpath("openapi.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader
 )
 CUP = {"sku": "cup", "quantity": 2, "unit_amount": 500}
 FULL = {"duplicate_payment": "pay_1", "explanation": "Two orders"}
