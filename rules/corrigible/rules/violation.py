@@ -64,6 +64,11 @@ class Violation(NamedTuple):
         """The code as the API writes it, where `code` is another spelling of it: `not_found` for NOT_FOUND."""
         return str(self.native.get("written_code", ""))
 
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The type, and the code of google.rpc that came where the type is what its text stands for."""
+        return self.type, str(self.native.get("status_code", ""))
+
     def at(self, pointer: str, constraint: str, stated: Mapping[str, Json]) -> Violation:
         """Return the same error at a place, with what it says of it. (`_replace` takes four times as long.)"""
         code, message, _, _, type, param, native, _, printed, likely = self

@@ -268,7 +268,8 @@ def _of_path(place: Place, told: Sequence[str], how: str) -> Iterator[str]:
         yield f"{how} as its value"
 
 
-_BLANK: Final[tuple[Json, ...]] = ("", None, [], {})
+_BLANK: Final[tuple[Json, ...]] = ("", None, [])
+"""An empty object is none of these: its members are missing."""
 
 
 def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:

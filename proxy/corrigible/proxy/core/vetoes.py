@@ -263,8 +263,12 @@ def _is_another_truth_word(edit: Edit) -> bool:
 
 
 def _is_contradicted(edit: Edit) -> bool:
-    """Whether a sentence of the answer states for the same place what the new value is not."""
+    """Whether a sentence of the answer states for the same place what the new value is not.
+
+    Of a text that holds an object or list as JSON a sentence may state what is inside.
+    """
     changes = [one for one in edit.changes if not one.is_move and one.new is not MISSING]
+    changes = [one for one in changes if not (isinstance(one.new, str) and one.new.startswith(("[", "{")))]
     stated = [(one.pointer, one.stated) for one in edit.refused.case.errors if one.stated]
     pairs = ((one, other) for one in changes for place, other in stated if place == one.place)
     return any(

@@ -71,7 +71,7 @@ class RuleIndex:
     def candidates(self, operation: str, status: int, violation: Violation) -> list[Rule]:
         """Return the rules whose `match` holds, the one to ask first in front."""
         matches: list[tuple[int, Rule]] = []
-        code, kind, param = violation.code, violation.type, violation.param
+        code, types, param = violation.code, violation.types, violation.param
         keys = [(status, code), (status, ANY), (0, code), (0, ANY)] if code else [(status, ANY), (0, ANY)]
         if written := violation.written_code:
             keys += [(status, written), (0, written)]
@@ -85,7 +85,7 @@ class RuleIndex:
                     continue
                 for entry in bucket.candidates(message):
                     on = entry[1].match
-                    if (not on.types or kind in on.types) and (not on.params or param in on.params):
+                    if (not on.types or not on.types.isdisjoint(types)) and (not on.params or param in on.params):
                         matches.append(entry)
         if len(matches) > 1:
             matches = sorted(dict(matches).items())  # a rule that lists two spellings of a code is a candidate once
@@ -99,7 +99,7 @@ def why_not(rule: Rule, operation: str, status: int, violation: Violation) -> st
         ("operation", on.operations, operation),
         ("status", on.statuses, status),
         ("code", on.codes, violation.code),
-        ("type", on.types, violation.type),
+        ("type", on.types, next((one for one in violation.types if one in on.types), violation.type)),
         ("param", on.params, violation.param),
     )
     for name, wanted, given in checks:
