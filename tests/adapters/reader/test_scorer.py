@@ -93,10 +93,12 @@ def test_places_are_bounded() -> None:
     ("pointer", "message", "expected"),
     [
         ("/body/size", "size is too large", "named"),
+        ("/body/size", "size is too large", "the only such name"),
         ("/body/size", "'size' is too large", "named in quotes"),
         ("/body/label", "blue is no label of ours", "named, with its value"),
         ("/body/lines/1/sku", "no such thing: 'A-2'", "value in quotes"),
         ("/body/weight", "weight is required", "named, absent, body"),
+        ("/body/label", "size is too large", "another is named"),
         ("/body/size", "no", "nothing named: body"),
     ],
 )
@@ -108,7 +110,7 @@ def test_what_a_format_and_the_description_say_of_a_place() -> None:
     assert "told, sent" in of("/body/size", "no", pointer="/body/size")
     assert "told, absent, required" in of("/body/weight", "no", pointer="/body/weight", constraint="required")
     breach = SchemaViolation("/body/size", "maximum", {"maximum": 2}, 3)
-    assert {"breach: value", "the only breach"} <= set(of("/body/size", "no", breaches=[breach]))
+    assert {"breach: value", "the only breach", "the first breach"} <= set(of("/body/size", "no", breaches=[breach]))
     assert "a breach is elsewhere" in of("/body/label", "no", breaches=[breach])
 
 
@@ -201,10 +203,9 @@ SLOTS: Final = {
     "count": "(?:alone|among several)",
     "part": PARTS,
     "_GROUPS.get(error.constraint, 'value')": GROUPS,
-    "_GROUPS.get(one.keyword, 'value')": GROUPS,
-    "_OF_A_WORD": "a common word is its name",
     "slot": "(?:field|thing|instead)",
     "place.name": "(?:content-type|accept|authorization|if-match)",
+    "min(place.depth, 4)": "[0-4]",
     "type(value).__name__": "(?:str|int|float|bool|NoneType)",
     "refusal.route.keyword": r"\w+",
 }

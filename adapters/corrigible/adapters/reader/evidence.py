@@ -23,7 +23,7 @@ from corrigible.rules.wordings.tokens import Mention, Tokens, name_words, tokens
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
-from .places import Place
+from .places import Place, is_wrapped
 
 _SHORT: Final = 2
 _LONG: Final = 6
@@ -92,6 +92,8 @@ class _Facts(NamedTuple):
     """By the key of the place."""
     found: Mapping[str, int]
     """The positions of values in the message, by the key of the place."""
+    counts: Mapping[str, int]
+    """How many places have the name or the value."""
     breached: Mapping[str, Sequence[SchemaViolation]]
     near: frozenset[str]
     """Declared names that an undeclared one is near to."""
@@ -102,24 +104,34 @@ class _Facts(NamedTuple):
     """The paths that sentences give, as names."""
     only: Place | None
     """The only place of the body and the query that was sent."""
+    first_name: int
+    first_value: int
+    last_value: int
+    """Where the message has the first name of a place, the first and the last value."""
+    has_blank: bool
+    """Whether the server looked for something under no name."""
 
 
 def evidence(refusal: Refusal) -> list[list[str]]:
     """Return the names of the evidence for each place, in the order of the places."""
     facts = _facts(refusal)
     out = [list(_of_place(place, refusal, facts)) for place in refusal.places]
+    named = sum("named" in one for one in out)
     valued = sum("value" in one for one in out)
-    is_nothing = not valued and not any("named" in one for one in out)
+    is_nothing = not named and not valued
     is_missed = any(_MISSED in one for one in out)
     for place, one in zip(refusal.places, out, strict=True):
         if is_missed and _MISSED not in one:
             one.append("another is missed")
+        if "named" in one:
+            one.append("named alone" if named == 1 else "named among two" if named == 2 else "named among many")
         if "value" in one:
-            one.append("value alone" if valued == 1 else "value among several")
+            count = "alone" if valued == 1 else "among several"
+            one += (f"value {count}", f"value {count}, {_part(place, refusal)}")
         if is_nothing:
             one.append(f"nothing named: {_part(place, refusal)}{' absent' if place.is_absent else ''}")
-        elif any(name.startswith(_OF_A_WORD) for name in one):
-            one.append("a common word is its name, and another is named")
+        elif "named" not in one and "value" not in one:
+            one.append("another is named")
     if not refusal.is_described:
         lacking = [place.is_absent and place.part in ("body", "query") and place.depth > 0 for place in refusal.places]
         out = [[f"{LACK}{name}" for name in one] if is_lack else one for is_lack, one in zip(lacking, out, strict=True)]
@@ -128,7 +140,6 @@ def evidence(refusal: Refusal) -> list[list[str]]:
 
 LACK: Final = "undeclared: "
 """Of what nothing declares and a text names other evidence counts than of what is declared."""
-_OF_A_WORD: Final = "a common word is its name"
 _MISSED: Final = f"is the field that is {Kind.MISSING}, absent"
 
 
@@ -136,11 +147,14 @@ def _facts(refusal: Refusal) -> _Facts:
     message, rest = tokens_of(refusal.error.message), Tokens("\n".join(refusal.others))
     mentions: dict[str, Mention] = {}
     found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for place in refusal.places:
         if place.name and not place.name.isdecimal() and (mention := message.mention(place.name)) is not None:
             mentions[place.key] = mention
+        counts[place.name] = counts.get(place.name, 0) + 1
         if (text := _text(place.value)) and (at := message.find(text)) >= 0:
             found[place.key] = at
+            counts[f"={text}"] = counts.get(f"={text}", 0) + 1
     breached: dict[str, list[SchemaViolation]] = {}
     near: set[str] = set()
     for number, one in enumerate((*refusal.breaches, *refusal.respelt)):
@@ -154,12 +168,17 @@ def _facts(refusal: Refusal) -> _Facts:
         rest,
         mentions,
         found,
+        counts,
         breached,
         frozenset(near),
         reading,
         frozenset(islice(leaves(refusal.error.native, _OF_THE_WHOLE), _MOST_BESIDE)),
         paths_said(reading),
         sent[0] if len(sent) == 1 else None,
+        min((one.position for one in mentions.values()), default=-1),
+        min(found.values(), default=-1),
+        max(found.values(), default=-1),
+        tells_of_nothing(message.text, refusal.exchange.request),
     )
 
 
@@ -198,6 +217,7 @@ def _of_place(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     kind = "absent" if place.is_absent else "sent"
     yield f"{_part(place, refusal)} {kind}"
     yield f"{_part(place, refusal)} {kind}, {_status(refusal)}"
+    yield f"{_part(place, refusal)}, depth {min(place.depth, 4)}"
     yield from _of_form(place, refusal, facts)
     yield from _of_request(place, refusal, facts)
     yield from _of_name(place, refusal, facts, kind)
@@ -262,10 +282,14 @@ def _of_path(place: Place, told: Sequence[str], how: str) -> Iterator[str]:
             yield f"{how} by all its names"
         else:
             yield f"{how} by its last {'name' if shared == 1 else 'names'}"
+    elif mine and mine == theirs[: len(mine)]:
+        yield f"{how} inside of it"
     elif theirs == mine[: len(theirs)]:
         yield f"{how} around it"
     elif theirs[-1] and theirs[-1] == letters(_text(place.value)):
         yield f"{how} as its value"
+    elif how == "told":
+        yield "another place is told"
 
 
 _BLANK: Final[tuple[Json, ...]] = ("", None, [])
@@ -274,21 +298,28 @@ _BLANK: Final[tuple[Json, ...]] = ("", None, [])
 
 def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     value = place.value
-    if place.part == "headers":
+    if place.pointer == "/body":
+        yield f"whole body, {'absent' if place.is_absent else 'text' if isinstance(value, str) else 'values'}"
+    elif place.part == "headers":
         yield f"header {place.name}" if place.name in _HEADERS else "another header"
     elif isinstance(value, Mapping | list) and not place.is_absent:
         yield "holds others" if value else "empty"
+        if any(one.startswith(f"{place.pointer}/") for one in facts.found):
+            yield "holds a told value"
+            if place.key in facts.mentions:
+                yield "named, and holds a told value"
+        if any(one.startswith(f"{place.pointer}/") for one in facts.mentions):
+            yield "holds a named place"
     elif not place.is_absent:
         yield f"is {type(value).__name__}"
         if value in _BLANK:
             yield "empty"
         if isinstance(value, str) and " " in value:
             yield "has blanks"
-    elif place.part in ("body", "query") and place.depth and not refusal.is_described:
-        held = value_at(refusal.exchange.request, place.pointer.rpartition("/")[0])
-        names = map(str, islice(held, _MOST_COMPARED)) if isinstance(held, Mapping) else ()
-        if near_names(place.name, list(names)):
-            yield "missed beside a near name"
+        if isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
+            yield "not positive"
+    elif place.part in ("body", "query") and not refusal.is_described:
+        yield from _of_missed(place, refusal.exchange.request)
     if place.name.isdecimal():
         yield "an element"
     if name_words(place.name)[-1:] in _IDENTIFIERS and place.depth:
@@ -302,6 +333,19 @@ def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
             yield "nothing else was sent to what is not there"
     if facts.only is place:
         yield "all that was sent"
+
+
+def _of_missed(place: Place, request: Request) -> Iterator[str]:
+    """Yield what speaks for the object in which nothing declares a member that a text names."""
+    around = place.pointer.rpartition("/")[0]
+    held = value_at(request, around)
+    if isinstance(held, Mapping) and place.depth:
+        if near_names(place.name, [str(one) for one in islice(held, _MOST_COMPARED)]):
+            yield "missed beside a near name"
+        if is_wrapped(request, segments(around)[-1]):
+            yield "missed in the only member"
+        if around.rpartition("/")[2].isdecimal():
+            yield "missed in an element"
 
 
 def _is_only_read(exchange: Exchange) -> bool:
@@ -321,22 +365,32 @@ _IDENTIFIERS: Final = (("id",), ("uuid",), ("key",), ("ref",), ("identifier",))
 def _of_name(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterator[str]:
     if place.name in facts.beside and not place.name.isdecimal() and place.depth:
         yield "a member of the error has its name"
+        yield f"a member of the error has its name, {kind}"
     if (text := _text(place.value)) and len(text) > 1 and text in facts.beside:
         yield "a member of the error has its value"
     mention = facts.mentions.get(place.key)
     if mention is not None:
         is_common = letters(place.name) in COMMON and not mention.is_marked
         if is_common:
-            yield f"{_OF_A_WORD}, {kind}"
+            yield f"a common word is its name, {kind}"
         else:
             yield "named"
             yield f"named, {kind}, {_part(place, refusal)}"
+            if not mention.is_whole:
+                yield "named inside a longer name"
             if mention.is_quoted:
                 yield "named in quotes"
             elif mention.is_marked:
                 yield "named with a mark"
+            if mention.position == facts.first_name:
+                yield "named first"
+            if facts.counts[place.name] == 1:
+                yield "the only such name"
             if len(name_words(place.name)) > 1:
                 yield "several words named"
+            above = segments(place.pointer)[-2] if place.depth > 1 else ""
+            if above and not above.isdecimal() and facts.message.mention(above) is not None:
+                yield "named with what holds it"
     elif place.name and not place.name.isdecimal():
         share = facts.message.share(place.name)
         if share == 1:
@@ -351,6 +405,11 @@ def _of_name(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterat
 def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     text = _text(place.value)
     if not text:
+        if facts.has_blank and not isinstance(place.value, Mapping | list | bool):
+            yield f"nothing is looked for, {'absent' if place.is_absent else 'blank'}, {_part(place, refusal)}"
+        elements = [_text(one) for one in place.value[:_MOST_PARTS]] if isinstance(place.value, list) else []
+        if len(elements) > 1 and all(one and facts.message.find(one) >= 0 for one in elements):
+            yield "all its elements are there"
         return
     if place.key in facts.found:
         is_quoted = text.lower() in facts.message.quoted
@@ -363,15 +422,28 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
         yield f"value, {'distinct' if is_distinct else 'short'}"
         if is_quoted:
             yield "value in quotes"
+        if facts.counts[f"={text}"] == 1:
+            yield "the only such value"
         at = facts.found[place.key]
         if facts.message.is_part(at, len(text)):
             yield "value inside a longer one"
+        order = "first" if at == facts.first_value else "last" if at == facts.last_value else "between"
+        yield f"value {order}"
         if place.key in facts.mentions:
             yield "named, with its value"
-        return
-    parts = [one for one in text.translate(_APART).split() if len(one) > 2][:_MOST_PARTS]
-    if len(parts) > 1 and any(facts.message.find(one) >= 0 for one in parts):
-        yield "a part of its value is there"
+            yield f"named, with its value {order}, {_status(refusal)}"
+    elif any(one in text.lower() for one in facts.message.quoted if len(one) > 1):
+        yield "a quoted text is part of its value"
+    elif (parts := [one for one in text.translate(_APART).split() if len(one) > 2][:_MOST_PARTS]) and len(parts) > 1:
+        told = [one for one in parts if facts.message.find(one) >= 0]
+        if told:
+            yield "all parts of its value are there" if len(told) == len(parts) else "a part of its value is there"
+            if parts[-1] in told:
+                yield "the last part of its value is there"
+    elif len(text) > 3 and len(name_words(text)) > 1 and facts.message.share(text) == 1:
+        yield "all words of its value are there"
+    elif facts.rest.words and len(text) > 2 and facts.rest.find(text) >= 0:
+        yield "value beside the message"
 
 
 def _of_wording(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
@@ -395,18 +467,27 @@ def _of_wording(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
 
 def _of_description(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterator[str]:
     there = facts.breached.get(place.pointer, ()) if place.part != "path" else ()
+    count = len(refusal.breaches)
     for one in there[:1]:
-        yield f"breach: {_GROUPS.get(one.keyword, 'value')}"
-        if len(refusal.breaches) == 1:
-            yield "the only breach"
-    if not there and refusal.breaches:
-        is_around = any(place.pointer.startswith(f"{one.pointer}/") for one in refusal.breaches)
-        yield "a breach around" if is_around else "a breach is elsewhere"
+        group = _GROUPS.get(one.keyword, "value")
+        yield f"breach: {group}"
+        yield "the only breach" if count == 1 else "a breach among two" if count == 2 else "a breach among several"
+        yield f"breach, {'named' if place.key in facts.mentions or place.key in facts.found else 'unnamed'}"
+        if refusal.breaches and one is refusal.breaches[0]:
+            yield "the first breach"
+    if not there and count:
+        yield "a breach is elsewhere"
+        if any(one.pointer.startswith(f"{place.pointer}/") for one in refusal.breaches) and place.depth:
+            yield "a breach below"
+        elif any(place.pointer.startswith(f"{one.pointer}/") for one in refusal.breaches):
+            yield "a breach around"
     if place.is_absent and place.name in facts.near:
         yield "near an undeclared name"
     if not refusal.knows_operations:
         yield f"undescribed: {_part(place, refusal)} {kind}"
         yield f"undescribed: {_part(place, refusal)}, {_status(refusal)}"
+        if place.depth and (place.key in facts.mentions or place.key in facts.found):
+            yield f"undescribed: {_part(place, refusal)} told"
     elif not refusal.is_described:
         yield f"no operation: {place.part}"
     if refusal.route is not None and place.part in ("path", "method"):
