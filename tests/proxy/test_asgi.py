@@ -143,7 +143,7 @@ def test_a_success_is_not_held_back(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "parts",
-    [[part(b'{"error":{"code":"other"}}')], [part(b"not json")], [part(b"")], [part(b'{"recovery_feedback":1}')]],
+    [[part(b'{"error":{"code":"other"}}')], [part(b"teapot")], [part(b"")], [part(b'{"recovery_feedback":1}')]],
 )
 def test_a_refusal_nobody_knows_leaves_as_it_came(folder: Path, parts: list[Message]) -> None:
     assert corrected(folder, start(), *parts) == [start(), *parts]

@@ -79,7 +79,6 @@ def test_a_lookup_carries_the_caller_s_credentials_and_little_else(each_engine: 
                 b"accept-encoding: gzip",
                 b"accept: application/json",
                 b"authorization: bearer sk_1",
-                b"connection: keep-alive",
                 b"cookie: s=1",
                 b"host: 127.0.0.1:%d" % up.port,
                 b"stripe-account: acct_1",

@@ -279,7 +279,7 @@ def test_observed_errors_come_from_journals_captures_and_recordings(
 
 def test_what_could_not_be_read_counts_as_not_covered(pack: Path, spec: Path, tmp_path: Path, capsys: Capture) -> None:
     read = captured("too_much", "over")
-    bodies = [("image/png", "picture"), ("application/json", "not JSON {"), ("video/mp4", "film")]
+    bodies = [("image/png", "picture"), ("application/json", "teapot {"), ("video/mp4", "film")]
     unread = [
         {**read, "response": {"status": 400, "headers": {"Content-Type": media}, "body": text}}
         for media, text in bodies

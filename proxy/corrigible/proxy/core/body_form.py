@@ -24,6 +24,7 @@ from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.lookup_headers import accepts
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import READS
+from corrigible.rules.safety.spelling import typed
 from corrigible.rules.schema_repair.body import ACCEPT, BOUNDARY, CODING, JSON, MALFORMED, MALFORMED_XML, TEXT, is_json
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
@@ -91,7 +92,9 @@ def _is_unread(case: RefusalCase, error: Violation) -> bool:
             return value_at(case.request, error.pointer) not in (MISSING, None, "", [], {})
         return bool(wordings(error.message).of(*_UNREAD)) and not error.pointer
     if error.pointer.startswith(("/body/", "/headers/")) and error.pointer != "/headers/content-type":
-        sent = value_at(case.request, error.pointer)
+        sent, kind = value_at(case.request, error.pointer), error.stated.get("type")
+        if case.request.form and isinstance(sent, str) and isinstance(kind, str) and typed(sent, kind) != sent:
+            return True  # the value has the type that is missed, as far as a form has types
         body, name = case.request.body, segments(error.pointer)[-1]
         is_in_text = isinstance(body, str) and f'"{name}"' in body[:_READ]
         return error.constraint == "required" and (sent is not MISSING or is_in_text)

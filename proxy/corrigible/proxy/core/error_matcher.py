@@ -249,7 +249,10 @@ class ErrorMatcher:
         for one in others:
             is_inner = one.pointer.count("/") > 1 and not one.is_absent
             if one.probability >= least and (is_inner or not _CERTAIN.isdisjoint(one.why)):
-                question = ask(violation_at(self._case, one, self._description), self._case.request, _OR_TOLD)
+                violation = violation_at(self._case, one, self._description)
+                if one.is_absent and self._description is not None and not violation.schema:
+                    continue  # the name of a oneof, or of what a description does not have
+                question = ask(violation, self._case.request, _OR_TOLD)
                 added = [each for each in question.suggestions if "placeholders" in each]
                 return result.with_suggestions([*result.suggestions, *added])
         return result

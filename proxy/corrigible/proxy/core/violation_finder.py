@@ -150,6 +150,10 @@ class ViolationFinder:
         if not violations and not respelt:
             respelt = list(self._description.misplaced_members(self._request, self._operation))
         found = sorted([*respelt, *violations], key=lambda one: -chances.get(one.pointer, 0.0))
+        if self._request.method == "PATCH":
+            # What a change leaves out stays as it is, though many descriptions have the schema of the whole.
+            of_values = [one for one in found if one.keyword != "required" or chances.get(one.pointer, 0.0) >= _LIKELY]
+            found = of_values or found
         best = error.likely[0] if error.likely else None
         if (
             best is not None
@@ -228,6 +232,8 @@ class ViolationFinder:
         below = [one for one in respelt if one.pointer.startswith(f"{error.pointer}/")]
         if len(below) == 1:
             return below
+        if error.constraint == "required":
+            return self._missed((), error)
         unknown = unknown_member(error, self._request, declared)
         return () if unknown is None else (unknown,)
 
@@ -260,6 +266,8 @@ class ViolationFinder:
             or not error.message
             or (error.constraint != "enum" and refuses_a_member(error.message))
         ):
+            return False
+        if any(one.pointer == violation.pointer for one in self._violations_at("")):
             return False
         return not near_names(segments(violation.pointer)[-1], violation.siblings)
 
@@ -295,6 +303,7 @@ _NOT_THERE: Final = ("undefined", "undefined.")
 _OF_AN_INDEX: Final = frozenset({"index", "ordinal"})
 _CONDITION: Final = frozenset({"if", "when", "whenever", "unless", "while"})
 """How a sentence begins whose limit another member brings: `If checkpoint is specified then ntrees must ...`."""
+_OF_TIME: Final = frozenset({"date", "date-time", "time"})
 _OF_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 
@@ -322,6 +331,8 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if broken is None and error.constraint not in error.stated:
         return None
     joined = _joined(declared.schema, error.stated)
+    if broken is not None and broken not in joined:  # what the server states has taken the place of the declared type
+        broken = first_violation(value, joined, text=text) or broken
     kinds = types(declared.schema)
     is_declared = bool(kinds) and first_violation(value, {"type": [*kinds]}, text=text) is None
     is_elsewhere = broken == "type" and (is_declared or (not kinds and error.pointer == "/body"))
@@ -505,6 +516,8 @@ def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:
         if not (("type" in stated or "enum" in stated) and name in (*ALTERNATIVES, "const"))
     }
     out = {**left, **stated}
+    if "pattern" in stated and "format" not in stated and declared.get("format") in _OF_TIME:
+        out.pop("format")  # the server shows another writing than that of RFC 3339
     if "enum" in stated and "type" not in stated and isinstance(stated["enum"], list):
         if {kind_of(one) for one in stated["enum"]}.isdisjoint(types(declared)):
             out.pop("type", None)
