@@ -66,7 +66,10 @@ class Violation(NamedTuple):
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The type, and the code of google.rpc that came where the type is what its text stands for."""
+        """The type, and the code of google.rpc that came, where the text stands for another type.
+
+        Rules of a priority below 0 listen for the first alone: they say what a code means that nothing else explains.
+        """
         return self.type, str(self.native.get("status_code", ""))
 
     def at(self, pointer: str, constraint: str, stated: Mapping[str, Json]) -> Violation:

@@ -195,6 +195,7 @@ SLOTS: Final = {
     "_status(refusal)": STATUSES,
     "kind": f"(?:absent|sent|{KINDS})",
     "there": SENT,
+    "_there(place, facts)": SENT,
     "here": rf"(?:{PARTS}(?: {SENT})?)",
     "one.kind": KINDS,
     "how": "(?:told|said)",

@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
     "a type of data": (
         INFER,
         tensor("second", "FP23"),
-        ("questions", "/body/inputs/0/datatype", "/body/inputs/1/datatype", "/body/inputs/1/name"),
+        ("questions", "/body/inputs/1/datatype", "/body/inputs/0/datatype"),
     ),
     "a page": (LIST, {"pageSize": 5000}, ("flagged", {"pageSize": 1000})),
     "out of range": (LIST, {"pageSize": 700}, ("flagged", {"pageSize": 500})),

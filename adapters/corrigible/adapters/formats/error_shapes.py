@@ -210,6 +210,19 @@ COMPLAINTS: Final = (
     *("greater", "less"),
 )
 """How words begin that a complaint has, and a value seldom."""
+DETERMINERS: Final = frozenset(_names("this the that your given provided"))
+WITHOUT_SUBJECT: Final = frozenset(
+    _names(
+        """
+        field value input string number integer property parameter item list array
+        object text length format it is isn't are aren't can cannot can't must should shall may has have was were does
+        doesn't do need needs not no none required mandatory missing invalid unknown unexpected unsupported expected
+        ensure enter select choose provide please too at only already bad wrong empty null blank exceed exceeds out
+        accept accepts allow allows permit permits contain contains shorter longer greater less outside use failed fails
+        """
+    )
+)
+"""How a sentence begins that leaves its subject to the name that it stands under."""
 OF_PART: Final = re.compile(
     r"(?i)(?:invalid|bad|wrong|malformed) (?:request )?(?P<part>query|path|header|body)"
     r"(?:[ -]?string)?(?: param(?:eter)?s?| arguments?| fields?)?\W*"

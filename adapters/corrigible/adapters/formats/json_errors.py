@@ -4,7 +4,7 @@ The shapes are those of `error_shapes`. Of members with names that nobody knows 
 and the place: `{"reply": "no such colour", "culprit": "colour"}`. The innermost errors count, those with a place before
 those without. The walk is bounded in depth and in the number of values.
 
-Knows: the table of shapes, what was sent, what a sentence is about. Does not know: descriptions.
+Knows: the table of shapes, what was sent. Does not know: descriptions, what sentences say.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, value_at
-from corrigible.rules.safety.nearness import letters
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import read
 from corrigible.schema.exchange import Json, Request
 
 from . import error_shapes as shapes
@@ -444,14 +443,12 @@ def _has_subject(name: str, value: Json) -> bool:
 
     `{"name": "can't be blank"}` and `{"first_name": "First name is too long"}` are about what their names say.
     """
-    fields = [field for one in read(value).said for field in one.slots.get("field", ())] if _is_sentence(value) else []
-    return bool(fields) and not any(
-        letters(field) in letters(name) or field.lower() in _NO_SUBJECTS for field in fields
-    )
-
-
-_NO_SUBJECTS: Final = frozenset({"input", "value", "field", "length", "string", "number", "item", "type", "format"})
-"""What a sentence calls the value of the name that it stands under."""
+    if not isinstance(value, str) or not _is_sentence(value):
+        return False
+    told = value.strip()[:_LONGEST_TOLD].lower()
+    begins = next((one for one in (word.strip(".,:;!?") for word in told.split()) if one not in shapes.DETERMINERS), "")
+    has_own = begins not in shapes.WITHOUT_SUBJECT
+    return has_own and name.lower() not in told and set(words(name)).isdisjoint(words(told))
 
 
 def _is_sentence(value: Json) -> bool:

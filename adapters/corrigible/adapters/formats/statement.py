@@ -113,7 +113,7 @@ def code_of_value(message: str, place: LikelyPlace) -> str:
     kinds = {one.kind for one in rows}
     if Kind.FEATURE in kinds <= {Kind.FEATURE, Kind.VALUE} and "value" in place.why:
         return "INVALID_ARGUMENT"
-    is_state = not kinds.isdisjoint((*OF_STATE, Kind.EXISTS))
+    is_state = not kinds.isdisjoint((*OF_STATE, Kind.EXISTS, Kind.STALE))
     return "" if is_state and not (place.is_told and Kind.ABSENT in kinds) else _code_of(kinds)
 
 

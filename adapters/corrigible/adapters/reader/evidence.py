@@ -108,6 +108,8 @@ class _Facts(NamedTuple):
     first_value: int
     last_value: int
     """Where the message has the first name of a place, the first and the last value."""
+    holders: frozenset[str]
+    """What places stand in."""
     has_blank: bool
     """Whether the server looked for something under no name."""
 
@@ -178,6 +180,7 @@ def _facts(refusal: Refusal) -> _Facts:
         min((one.position for one in mentions.values()), default=-1),
         min(found.values(), default=-1),
         max(found.values(), default=-1),
+        frozenset(place.pointer.rpartition("/")[0] for place in refusal.places),
         tells_of_nothing(message.text, refusal.exchange.request),
     )
 
@@ -246,7 +249,7 @@ def _of_form(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     if error.stated and not place.is_absent and first_violation(place.value, error.stated, text=place.part != "body"):
         yield "breaks what is stated"
     if error.constraint == "required":
-        yield f"a lack is told: {'absent' if place.is_absent else 'blank' if place.value in _BLANK else 'sent'}"
+        yield f"a lack is told: {_there(place, facts)}"
     if error.constraint in _GROUPS and _GROUPS[error.constraint] == "unknown":
         is_unknown = any(_GROUPS.get(one.keyword) == "unknown" for one in facts.breached.get(place.pointer, ()))
         yield f"an unknown name is told: {'undeclared' if is_unknown else 'absent' if place.is_absent else 'declared'}"
@@ -264,6 +267,12 @@ def _of_form(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
         yield from _of_path(place, [str(one) for one in steps_told], "told")
     for path in facts.paths:
         yield from _of_path(place, path, "said")
+
+
+def _there(place: Place, facts: _Facts) -> str:
+    """Return whether a place is absent, blank or sent. An object that lacks declared members is not blank itself."""
+    is_blank = place.value in _BLANK and place.pointer not in facts.holders
+    return "absent" if place.is_absent else "blank" if is_blank else "sent"
 
 
 def _of_path(place: Place, told: Sequence[str], how: str) -> Iterator[str]:
@@ -292,8 +301,7 @@ def _of_path(place: Place, told: Sequence[str], how: str) -> Iterator[str]:
         yield "another place is told"
 
 
-_BLANK: Final[tuple[Json, ...]] = ("", None, [])
-"""An empty object is none of these: its members are missing."""
+_BLANK: Final[tuple[Json, ...]] = ("", None, [], {})
 
 
 def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
@@ -448,7 +456,7 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
 
 def _of_wording(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     """Yield what a sentence says of the place: its kind beside what the place is, and the slots that name it."""
-    there = "absent" if place.is_absent else "blank" if place.value in _BLANK else "sent"
+    there = _there(place, facts)
     here = place.part if not place.depth and place.part != "body" else f"{_part(place, refusal)} {there}"
     for kind in dict.fromkeys(one.kind for one in facts.reading.said):
         yield f"says {kind}: {here}"

@@ -84,8 +84,8 @@ class RuleIndex:
                 if bucket is None:
                     continue
                 for entry in bucket.candidates(message):
-                    on = entry[1].match
-                    if (not on.types or not on.types.isdisjoint(types)) and (not on.params or param in on.params):
+                    on, heard = entry[1].match, types if entry[1].priority >= 0 else types[:1]
+                    if (not on.types or not on.types.isdisjoint(heard)) and (not on.params or param in on.params):
                         matches.append(entry)
         if len(matches) > 1:
             matches = sorted(dict(matches).items())  # a rule that lists two spellings of a code is a candidate once
