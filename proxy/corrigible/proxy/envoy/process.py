@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import re
+import secrets
 import shutil
 import subprocess
 import sys
@@ -30,13 +31,15 @@ _SHORT: Final = ("/tmp", "/dev/shm")
 """Where sockets can be if the folder for temporary files has too long a name."""
 _FOLDER_PAUSE: Final = 0.2
 _NONE: Final = subprocess.DEVNULL
+_TRIES: Final = 3
 _KEEPING: Final = """
 trap '' INT TERM HUP
 printf corrigible-dir > /proc/$$/comm
+if [ "$1" = new ]; then mkdir -m 700 -- "$0" && echo made || exit; fi
 while read -r _; do :; done
 rm -rf -- "$0"
 """
-"""Removes a folder once there is no more input. As Python it would take 2 MB."""
+"""Makes a folder, and removes it once there is no more input. As Python it would take 2 MB."""
 _LONGEST: Final = 107 - len("/corrigible-xxxxxxxx/corrector-64.sock.4194304")
 """Bytes of a parent: a socket's path has 107 (`sun_path`)."""
 
@@ -46,16 +49,38 @@ class PrivateFolder:
 
     def __init__(self) -> None:
         """Make the folder. Raises OSError."""
-        self.path = _new_folder()
         self._keeper: subprocess.Popen[bytes] | None = None
-        self._start_keeper()
+        self.path = self._new_folder()
 
-    def _start_keeper(self) -> None:
-        words = ("/bin/sh", "-c", _KEEPING, str(self.path))
+    def _new_folder(self) -> Path:
+        """Return a new folder whose name leaves room for that of a socket.
+
+        Who removes it makes it: it goes, too, where this process ends at that moment.
+        """
+        problem = OSError("no folder for temporary files whose name is short enough for sockets")
+        parents = [one for one in (tempfile.gettempdir(), *_SHORT) if len(os.fsencode(one)) <= _LONGEST]
+        for parent in (one for one in parents for _ in range(_TRIES)):
+            path = Path(parent, f"corrigible-{secrets.token_hex(4)}")
+            keeper = self._start_keeper(path, "new")
+            if keeper is not None and keeper.stdout is not None and keeper.stdout.readline() == b"made\n":
+                return path
+            self._end_keeper()
+            try:
+                path.mkdir(0o700)
+            except OSError as found:
+                problem = found
+            else:
+                return path
+        raise problem
+
+    def _start_keeper(self, path: Path, *kind: str) -> subprocess.Popen[bytes] | None:
+        words = ("/bin/sh", "-c", _KEEPING, str(path), *kind)
+        told = subprocess.PIPE if kind else _NONE
         with contextlib.suppress(OSError):  # there is no shell, or no room
             self._keeper = subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=_NONE, stderr=_NONE, start_new_session=True
+                words, stdin=subprocess.PIPE, stdout=told, stderr=_NONE, start_new_session=True
             )
+        return self._keeper
 
     async def stay_kept(self) -> None:
         """Have another keeper whenever there is none any more."""
@@ -63,7 +88,7 @@ class PrivateFolder:
             await asyncio.sleep(_FOLDER_PAUSE)
             if self._keeper is None or self._keeper.poll() is not None:
                 self._end_keeper()
-                self._start_keeper()
+                self._start_keeper(self.path)
 
     def _end_keeper(self) -> None:
         if self._keeper is not None:
@@ -74,19 +99,6 @@ class PrivateFolder:
         """Remove the folder."""
         self._end_keeper()
         shutil.rmtree(self.path, ignore_errors=True)  # whoever was to do it may have ended before
-
-
-def _new_folder() -> Path:
-    """Return a new folder whose name leaves room for that of a socket. Raises OSError."""
-    problem = OSError("no folder for temporary files whose name is short enough for sockets")
-    for parent in (tempfile.gettempdir(), *_SHORT):
-        if len(os.fsencode(parent)) > _LONGEST:
-            continue
-        try:
-            return Path(tempfile.mkdtemp(prefix="corrigible-", dir=parent))
-        except OSError as found:
-            problem = found
-    raise problem
 
 
 ADMIN: Final = "admin.sock"
