@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -15,9 +16,12 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
+from corrigible.proxy.envoy.correctors import _Replica
+from corrigible.proxy.runtime.fork_server import ForkServer
 from tests._support.command import start
 from tests._support.envoy_command import (
     CORRECTOR,
@@ -162,6 +166,25 @@ def test_deaths_while_it_stops_cut_nothing_off(upstream: Any, rules: str) -> Non
         assert process.wait(PATIENCE) == 0
         eventually(lambda: not [pid for pid in below if is_alive(pid)])
         assert not folder.exists()
+
+
+def test_one_that_ends_before_it_reads_its_orders_is_missed() -> None:
+    """The system says that the connection was reset, each time somebody reads: whoever watches has to go on."""
+
+    async def watched() -> bool:
+        ours, its = socket.socketpair()
+        replica = _Replica(MagicMock(spec=ForkServer), "unix:/nowhere")
+        replica._streams = reader, writer = await asyncio.open_unix_connection(sock=ours)
+        writer.write(b"orders")
+        await writer.drain()
+        its.close()
+        with pytest.raises(ConnectionResetError):
+            await reader.read(1)
+        replica.is_ready = True
+        await replica.ended()
+        return replica.is_ready
+
+    assert asyncio.run(watched()) is False
 
 
 def test_a_corrector_that_stands_still_is_replaced(upstream: Any, rules: str) -> None:

@@ -173,7 +173,8 @@ class _Replica:
         """Return when the one that serves now has ended."""
         while (streams := self._streams) is not None:
             number = self._number
-            await streams[0].read(1)  # it says nothing unless it has ended
+            with contextlib.suppress(OSError):  # one that had not read its orders resets the connection
+                await streams[0].read(1)  # it says nothing unless it has ended
             if streams is self._streams:
                 self.is_ready = False
                 streams[1].transport.abort()

@@ -65,6 +65,8 @@ class PrivateFolder:
             if keeper is not None and keeper.stdout is not None and keeper.stdout.readline() == b"made\n":
                 return path
             self._end_keeper()
+            with contextlib.suppress(OSError):
+                path.rmdir()  # it made the folder, and was ended before it said so
             try:
                 path.mkdir(0o700)
             except OSError as found:
