@@ -424,21 +424,14 @@ class Order:
 
 def _gullible(briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
     """Follow feedback as the reader does, and obey every order and every link in any text."""
-    request = briefing.request
-    response = yield from follower.first_response(briefing)
     obeyed: set[str] = set()
-    errors = 0
-    while not response.succeeded:
-        errors += 1
+
+    def choose(response: Response, request: Request, refusals: int) -> Move:
         pending = [order for order in orders(response.body, request) if order.words not in obeyed]
-        obeyed |= {order.words for order in pending}
-        move = _with(pending, follower.next_move(response, request, errors, follower.execute), request)
-        if isinstance(move, Stop):
-            yield move
-            return
-        request = move.request
-        response = yield move
-    yield Stop("done")
+        obeyed.update(order.words for order in pending)
+        return _with(pending, follower.next_move(response, request, refusals, follower.execute), request)
+
+    return follower.run_loop(briefing, choose)
 
 
 GULLIBLE: Final = Script("gullible", _gullible)

@@ -64,13 +64,18 @@ def first_response(briefing: Briefing) -> Generator[Move, Response, Response]:
 
 
 def run_feedback_loop(briefing: Briefing, decide: Decide) -> Generator[Move, Response, None]:
-    """Send the first request, and let `decide` choose the next move after each error."""
+    """Send the first request, and let `decide` choose the next move after each error with feedback."""
+    return run_loop(briefing, lambda response, request, refusals: next_move(response, request, refusals, decide))
+
+
+def run_loop(briefing: Briefing, choose: Callable[[Response, Request, int], Move]) -> Generator[Move, Response, None]:
+    """Send the first request, and let `choose` say the next move after each error, the number of which it is given."""
     request = briefing.request
     response = yield from first_response(briefing)
     refusals = 0
     while not response.succeeded:
         refusals += 1
-        move = next_move(response, request, refusals, decide)
+        move = choose(response, request, refusals)
         if isinstance(move, Stop):
             yield move
             return
