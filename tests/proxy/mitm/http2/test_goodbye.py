@@ -77,6 +77,7 @@ def test_at_its_end_it_says_goodbye_and_finishes_what_is_under_way(bench: Any, t
         assert [found.type for found in idle.rest()][-1] == GOAWAY
         late = busy.stream()
         busy.headers(late, busy.head(b"/late"))
+        busy.until(lambda found: found.type == RST_STREAM)
         slow.release.set()
         resets = [(found.stream, found.code) for found in busy.rest() if found.type == RST_STREAM]
         assert resets == [(late, REFUSED_STREAM)]
