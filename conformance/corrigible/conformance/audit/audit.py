@@ -18,7 +18,7 @@ from pathlib import Path
 
 from corrigible.schema.exchange import Json
 
-from .subject import AuditSubject, capture_file, packs, rendered, task_file
+from .subject import AuditSubject, packs, rendered, task_file
 from .text import Fix, Strength, Text, View, as_number, plain, same, strength, views
 
 
@@ -162,18 +162,13 @@ class Audit:
         return sum(len(scope.texts) * len(scope.fixes) for subject in self.subjects for scope in subject.scopes)
 
 
-def gather(
-    names: Sequence[str | None],
-    tasks: Sequence[Path],
-    captures: Sequence[Path],
-    corrigible: Sequence[str],
-) -> list[AuditSubject]:
+def gather(names: Sequence[str | None], tasks: Sequence[Path], corrigible: Sequence[str]) -> list[AuditSubject]:
     """Return the subjects. The name `None` means all packs and tasks of this package. Raises UsageError."""
     subjects = [pack for name in names for pack in packs(rendered(name, corrigible))]
     shipped = [pack.tasks for pack in subjects if pack.tasks is not None]
     lift_tasks = sorted(_LIFT.glob("*.yaml")) if None in names else []
     paths = list({path.resolve(): path for path in (*shipped, *lift_tasks, *tasks)}.values())
-    return [*subjects, *(task_file(path, subjects) for path in paths), *(capture_file(path) for path in captures)]
+    return [*subjects, *(task_file(path, subjects) for path in paths)]
 
 
 def audit(subjects: Sequence[AuditSubject], on_progress: Callable[[int], None] = lambda count: None) -> Audit:

@@ -301,7 +301,7 @@ CHECKS: Final = (
 
 @lru_cache(maxsize=8)
 def _audited(pack: str, tasks: tuple[str, ...], corrigible: str | None) -> Audit:
-    return audit(gather([pack], [Path(path) for path in tasks], [], command(corrigible)))
+    return audit(gather([pack], [Path(path) for path in tasks], command(corrigible)))
 
 
 def _done(subject: Subject) -> Audit:

@@ -28,13 +28,12 @@ def add(subparsers: Subparsers) -> None:
         "audit",
         run,
         "find fixes that leak outside of the feedback",
-        "Search for every fix of packs, look-ups, tasks and captures in all that an agent without feedback"
+        "Search for every fix of packs, look-ups and tasks in all that an agent without feedback"
         " sees: diagnoses, responses in the modes verbose and traditional, prompts, success criteria."
         " Exit status: 0 no leak, 1 a leak, 2 could not tell.",
     )
     parser.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="rule packs; default: every built-in one")
     several(parser, "--tasks", type=Path, nargs="+", metavar="FILE", help="task files")
-    several(parser, "--captures", type=Path, nargs="+", metavar="FILE", help="recorded exchanges")
     parser.add_argument("--strict", action="store_true", help="count fixes in third parties' own texts as leaks, too")
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="write the certificate, if there is no leak")
     parser.add_argument("--json", action="store_true", help="print all results as JSON")
@@ -47,12 +46,7 @@ def add(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Audit, print the results, and return the exit status."""
     names: Sequence[str | None] = args.packs or [None]
-    subjects = gather(
-        names,
-        [path for paths in args.tasks for path in paths],
-        [path for paths in args.captures for path in paths],
-        command(args.corrigible),
-    )
+    subjects = gather(names, [path for paths in args.tasks for path in paths], command(args.corrigible))
     with _bar(subjects) as on_progress:
         result = audit(subjects, on_progress)
     date = datetime.now(UTC).date().isoformat()

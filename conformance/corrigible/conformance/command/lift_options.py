@@ -81,7 +81,7 @@ def resolve(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) 
 def _audited(planned: ResolvedPlan, folder: Path, out: Path) -> ResolvedPlan:
     """Write the certificate that no text but the feedback gives a fix away. Raises UsageError for a leak."""
     packs = sorted(name for name in planned.files if planned.environments[name].has_pack)
-    leak_audit = audit(gather(packs, [folder / f"{name}.yaml" for name in planned.files], [], command()))
+    leak_audit = audit(gather(packs, [folder / f"{name}.yaml" for name in planned.files], command()))
     if leak_audit.leaks:
         print("\n".join(report(leak_audit)), file=sys.stderr)
         raise UsageError("an agent could have a fix without the feedback: correct the texts, or use --skip-audit")
