@@ -16,11 +16,12 @@ import yaml
 
 from corrigible.conformance.audit.audit import SCHEMA, Audit, audit, gather
 from corrigible.conformance.audit.subject import AuditSubject, command, packs, task_file
-from corrigible.conformance.checks.pack import LEAKS
 from corrigible.conformance.cli import main
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.suite.subject import Subject
 from corrigible.proxy.pack_tools.export import render
+
+from .made import checks_of
 
 HEAD = "name: acme\ntitle: Acme\nversion: 2.1.0\napi: {name: Acme API}\nlicense: Apache-2.0\n"
 TOP = "id: acme.jam\ntitle: About jam\nstatus: stable\nreferences: [https://a.test]\n"
@@ -283,7 +284,7 @@ def test_a_pack_is_rendered_by_the_command_as_in_this_process(jam: Callable[...,
 
 
 def found(id: str, pack: Path, *tasks: Path) -> list[str]:
-    check = next(one for one in LEAKS if one.id == id)
+    check = next(one for one in checks_of("audit/") if one.id == id)
     config = {"pack": str(pack), "tasks": [str(path) for path in tasks]}
     return [one.requirement for one in check.run(Subject("pack", "http-json", config=config))]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.checks import CHECKS
+from corrigible.conformance.checks import CHECKS, Run
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.suite.requirement import (
     DOCUMENT,
@@ -102,6 +102,11 @@ def test_every_must_is_held_by_a_check_and_no_check_names_a_stranger() -> None:
     assert traced.unknown_ids == ()
     assert traced.misplaced == ()
     assert [one.id for one in traced.unchecked] == []
+
+
+def test_every_row_of_the_checks_names_a_function_and_no_check_is_there_twice() -> None:
+    assert len({one.id for one in CHECKS}) == len(CHECKS)
+    assert all(callable(one.run.ask()) for one in CHECKS if isinstance(one.run, Run))
 
 
 def test_a_must_without_a_check_is_told() -> None:

@@ -9,18 +9,18 @@ from dataclasses import replace
 import pytest
 
 from corrigible.conformance.checks.bindings import kubernetes as relayed
-from corrigible.conformance.checks.http import trust
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient
 from corrigible.conformance.validators.finding import Finding
 
+from .made import checks_of
 from .stand_in import proxied, shop_proxied
 from .test_feedback_checks import relayed as before
 
-(BELIEF,) = relayed.RELAYED
-(FETCHED,) = trust.LINKED
+(BELIEF,) = checks_of("trust/relayed")
+(FETCHED,) = checks_of("trust/linked")
 
 
 @pytest.fixture(scope="module")

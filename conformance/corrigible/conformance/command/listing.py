@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from textwrap import fill
 
-from corrigible.conformance.checks import CHECKS
+from corrigible.conformance.checks import CHECKS, Run
 from corrigible.conformance.command import Subparsers, subcommand
-from corrigible.conformance.model.outcome import PROFILES, ROLES, UsageError, did_you_mean
+from corrigible.conformance.model.outcome import PROFILES, ROLES, CouldNotTell, UsageError, did_you_mean
 from corrigible.conformance.suite.requirement import Requirement, book, traceability, traceability_table
 from corrigible.conformance.suite.subject import Check
 
@@ -123,7 +123,7 @@ def _requirement(item: Requirement, checks: Sequence[Check]) -> Iterator[str]:
 def _check(check: Check) -> Iterator[str]:
     yield f"{check.id}  {check.title}"
     yield f"{_names(check.roles, ROLES)}; {_names(check.profiles, PROFILES)}"
-    if docstring := inspect.getdoc(check.run):
+    if docstring := _docstring(check):
         yield ""
         yield docstring
     yield ""
@@ -135,6 +135,14 @@ def _check(check: Check) -> Iterator[str]:
             if requirement
             else f"  {id}"
         )
+
+
+def _docstring(check: Check) -> str | None:
+    """Return what the function of a check says of itself, where the packages that it needs are there."""
+    try:
+        return inspect.getdoc(check.run.ask() if isinstance(check.run, Run) else check.run)
+    except CouldNotTell:
+        return None
 
 
 def _names(names: frozenset[str], known_ids: Sequence[str]) -> str:

@@ -15,7 +15,6 @@ from functools import cache
 from typing import Any, Final
 
 from corrigible.conformance.checks.support.exchange import (
-    PROXY,
     Explained,
     answering_for_upstream,
     as_sent,
@@ -23,8 +22,8 @@ from corrigible.conformance.checks.support.exchange import (
     cases,
     encoded,
     finding,
-    judged_checks,
-    profile_checks,
+    judging,
+    leading,
     reader_findings,
     require_answer,
     script,
@@ -33,7 +32,7 @@ from corrigible.conformance.checks.support.known_error import found, passes
 from corrigible.conformance.model.vector import Exchange, exchange
 from corrigible.conformance.reference.kubernetes import ApiServer, Known, is_dry_run, status
 from corrigible.conformance.reference.upstream import Answering, Pause, Received, Script, answer, chunked
-from corrigible.conformance.suite.subject import Check, Pair, Subject
+from corrigible.conformance.suite.subject import Pair, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document
 from corrigible.conformance.validators.finding import ABSENT, TERMINAL, Finding, base_action, listed, patch_of, texts
 from corrigible.conformance.validators.native_preserved import differences
@@ -239,7 +238,7 @@ def unread(subject: Subject) -> Iterator[Finding]:
 def successes(subject: Subject) -> Iterator[Finding]:
     """Whatever is no refusal passes: tables, partial objects, pretty JSON, protobuf."""
     with serving(subject):
-        yield from passes("SRF-TRN-01", "kubernetes/successes")(subject)
+        yield from passes("kubernetes/successes", "SRF-TRN-01")(subject)
 
 
 def _event(kind: str, value: Json) -> bytes:
@@ -300,22 +299,7 @@ def upgrades(subject: Subject) -> Iterator[Finding]:
         yield Finding("SRF-TRN-09", "the consent to an upgrade changed", expected, actual, request)
 
 
-CHECKS: Final = (
-    *profile_checks(
-        ("kubernetes", PROFILE, PROXY),
-        ("status-kept", "A Status stays what it was", status_kept, "SRF-TRN-03 SRF-TRN-05 SRF-K8S-02"),
-        ("causes", "Feedback stands in the causes, last", causes, "SRF-K8S-02"),
-        ("warnings", "Writes are warned in short lines", warnings, "SRF-K8S-03 SRF-TRN-05"),
-        ("next-request", "Feedback leads where it may", next_request, "SRF-COR-01 SRF-COR-14"),
-        ("no-writes", "The proxy itself writes nothing", no_writes, "SRF-K8S-04"),
-        ("dry-run", "A dry run stays one", dry_run_kept, "SRF-K8S-04"),
-        ("successes", "Tables, partial objects and protobuf pass", successes, "SRF-TRN-01"),
-        ("unread", "Refusals that are no JSON pass", unread, "SRF-TRN-02"),
-        ("streams", "Watches and logs arrive as they happen", streams, "SRF-TRN-01 SRF-TRN-09"),
-        ("upgrades", "exec is upgraded", upgrades, "SRF-TRN-09"),
-    ),
-    *judged_checks("kubernetes", PROFILE, _explained, PROXY, leads=False),
-)
+judged: Final = judging(_explained)
 
 
 _MARK: Final = "xyzzy-of-a-stranger"
@@ -411,17 +395,6 @@ def _believed(response: HttpResponse) -> Iterator[tuple[str, Json]]:
         places = [str(op.get(name)) for op in patch_of(suggestion) for name in ("path", "from") if name in op]
         if any(not place.startswith("/body/") or place.startswith("/body/metadata/name") for place in places):
             yield "it leads to another call or object", [dict(op) for op in patch_of(suggestion)]
-
-
-RELAYED: Final = (
-    Check(
-        "trust/relayed",
-        "A stranger's feedback in a cause is not believed",
-        ("SRF-SEC-11",),
-        strangers_are_not_believed,
-        profiles=frozenset({PROFILE}),
-    ),
-)
 
 
 WEBHOOK: Final = "kubernetes-webhook"
@@ -647,18 +620,5 @@ def _explained_denials(subject: Subject) -> Iterator[Explained]:
             yield Explained(vector, request, pair.through, feedback, asked_for(vector.request.body))
 
 
-WEBHOOK_CHECKS: Final = (
-    *profile_checks(
-        ("webhook", WEBHOOK, PROXY),
-        ("verdict-kept", "A denial stays one", verdict_kept, "SRF-K8S-01 SRF-K8S-02 SRF-TRN-03"),
-        ("denial-kept", "The webhook's reasons stay", denial_kept, "SRF-TRN-05"),
-        ("form", "Feedback stands in a cause", form, "SRF-K8S-02"),
-        ("warnings", "Warnings are short", denial_warnings, "SRF-K8S-03"),
-        ("no-patch", "A denial gets no patch", no_patch, "SRF-K8S-05"),
-        ("consents", "What is allowed passes to the byte", passes("SRF-TRN-01", "webhook/consents"), "SRF-TRN-01"),
-        ("failure-policy", "A failing webhook is seen to fail", failure_policy, "SRF-K8S-04"),
-        ("in-time", "The verdict is in time", in_time, "SRF-K8S-04"),
-        ("asked-once", "The webhook is asked once", asked_once, "SRF-K8S-04"),
-    ),
-    *judged_checks("webhook", WEBHOOK, _explained_denials, PROXY),
-)
+led_denials: Final = leading(_explained_denials)
+judged_denials: Final = judging(_explained_denials)

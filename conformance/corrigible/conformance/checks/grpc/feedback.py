@@ -69,15 +69,6 @@ def contract(*requirements: str) -> Callable[[Calls], Iterable[Finding]]:
     return run
 
 
-shape = contract(
-    *("SRF-COR-02", "SRF-COR-03", "SRF-COR-04", "SRF-COR-05", "SRF-COR-06", "SRF-COR-12", "SRF-COR-13", "SRF-COR-16"),
-)
-edits = contract(*(f"SRF-OPS-{number:02}" for number in range(1, 12)))
-losses = contract("SRF-OPS-12", "SRF-OPS-13")
-pace = contract("SRF-RTY-02", "SRF-RTY-03", "SRF-RTY-04", "SRF-RTY-05")
-cleanness = contract("SRF-SEC-02", "SRF-SEC-03", "SRF-SEC-05", "SRF-SEC-10")
-
-
 def _annotated(calls: Calls) -> Iterator[tuple[GrpcCall, GrpcResult]]:
     """Yield refusals with feedback. Raises NotApplicable where there is none."""
     count = 0

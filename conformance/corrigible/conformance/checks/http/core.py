@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
 from typing import Any, Final
@@ -17,7 +17,6 @@ from typing import Any, Final
 from corrigible.conformance.checks.support.exchange import (
     ASK,
     PROFILES,
-    PROXY,
     Refused,
     annotated_error,
     answering_for_upstream,
@@ -29,7 +28,6 @@ from corrigible.conformance.checks.support.exchange import (
     is_trial,
     native,
     no_feedback,
-    profile_checks,
     refusals,
     refusals_with_feedback,
     refused,
@@ -40,16 +38,15 @@ from corrigible.conformance.checks.support.exchange import (
     with_several_faults,
 )
 from corrigible.conformance.model import vector
-from corrigible.conformance.model.outcome import CouldNotTell, Missing, Role
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.model.vector import difference, request_of
 from corrigible.conformance.reference.upstream import Received, Script, answer
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document
 from corrigible.conformance.validators.finding import FEEDBACK, AnnotatedError, Finding
 from corrigible.schema import MEMBER, ContractError, NeedsInput, Next, Request, Terminal, apply
 from corrigible.schema.exchange import Json
 
-ROLES: Final[frozenset[Role]] = frozenset({"proxy", "producer"})
 _MODES: Final = ("none", "traditional", "verbose", "reflective")
 
 
@@ -73,7 +70,7 @@ def _all_wrong(subject: Subject) -> Iterator[Finding]:
             yield from feedback_findings(one.annotated_error)
 
 
-def _present(subject: Subject) -> Iterator[Finding]:
+def present(subject: Subject) -> Iterator[Finding]:
     mute = [refusal for refusal in refused(subject) if refusal.feedback is None]
     requests = error_requests(subject)
     if len(mute) == len(requests):
@@ -93,7 +90,7 @@ def _members(response: HttpResponse) -> Json:
     return sorted(body) if isinstance(body, dict) else body
 
 
-def _absent_on_success(subject: Subject) -> Iterator[Finding]:
+def absent_on_success(subject: Subject) -> Iterator[Finding]:
     for sent in _accepted(subject):
         response = send_for_answer(subject, sent.adding(*credentials(subject, subject.caller())))
         if not 200 <= response.status < 300:
@@ -130,7 +127,7 @@ def _excerpt(response: HttpResponse) -> str:
     return response.body[:200].decode("utf-8", "backslashreplace")
 
 
-def _absent_in_other_modes(subject: Subject) -> Iterator[Finding]:
+def absent_in_other_modes(subject: Subject) -> Iterator[Finding]:
     spoke = False
     for error_request in error_requests(subject):
         for mode in ("none", "traditional", "verbose"):
@@ -145,7 +142,7 @@ def _absent_in_other_modes(subject: Subject) -> Iterator[Finding]:
         yield no_feedback(len(error_requests(subject)), "SRF-COR-08")
 
 
-def _same_in_every_mode(subject: Subject) -> Iterator[Finding]:
+def same_in_every_mode(subject: Subject) -> Iterator[Finding]:
     spoke = False
     for error_request in error_requests(subject):
         caller_by_mode = {mode: subject.caller() for mode in _MODES}
@@ -179,7 +176,7 @@ def _codes(response: HttpResponse) -> list[Json]:
     return [code.get("code") if isinstance(code, Mapping) else code for code in codes]
 
 
-def _deterministic(subject: Subject) -> Iterator[Finding]:
+def deterministic(subject: Subject) -> Iterator[Finding]:
     spoke = 0
     requests = error_requests(subject)
     for request in requests:
@@ -208,7 +205,7 @@ def _settled(feedback: Mapping[str, Json] | None) -> Json:
     return out
 
 
-def _each_answered(subject: Subject) -> Iterator[Finding]:
+def each_answered(subject: Subject) -> Iterator[Finding]:
     for refusal in refusals(subject, only=with_several_faults(subject)):
         if refusal.feedback is None:
             continue
@@ -221,7 +218,7 @@ def _each_answered(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-COR-11", sentence, refusal.by.faults, len(groups), refusal.sent)
 
 
-def _mends(subject: Subject) -> Iterator[Finding]:
+def mends(subject: Subject) -> Iterator[Finding]:
     spoke = 0
     requests = error_requests(subject)
     for refusal in refusals(subject):
@@ -311,14 +308,10 @@ def _again(request: Request) -> HttpRequest:
     return as_sent(Request(request.method, request.path, request.query, headers, request.body, request.form))
 
 
-def _check(name: str, title: str, requirements: tuple[str, ...], run: Callable[[Subject], Iterable[Finding]]) -> Check:
-    return Check(f"core/{name}", title, requirements, run, PROFILES, ROLES)
-
-
 _ROUTES: Final = (("POST", "/v1/nothing"), ("GET", "/v1/things/1"), ("DELETE", "/v1/orders"), ("PUT", "/v1/items/tea"))
 
 
-def _unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
+def unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
     """An upstream that does not know a route or a method, or names one that it takes."""
     base = "/problem" if subject.profile == "problem+json" else ""
     answers = (
@@ -335,34 +328,7 @@ def _unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
                 yield Finding("SRF-COR-17", text, "nothing, or a way on", dict(feedback), request)
 
 
-CHECKS: tuple[Check, ...] = (
-    _check("present", "Refusals carry feedback", ("SRF-COR-01",), _present),
-    _check("type", "The type is a registered one", ("SRF-COR-02",), validated("SRF-COR-02")),
-    _check("message", "There is a message", ("SRF-COR-03",), validated("SRF-COR-03")),
-    _check("suggestions", "There are suggestions", ("SRF-COR-04",), validated("SRF-COR-04")),
-    _check("actions", "Every action is in the vocabulary", ("SRF-COR-05",), validated("SRF-COR-05")),
-    _check("parameters", "Parameters are objects", ("SRF-COR-06",), validated("SRF-COR-06")),
-    _check("parameters-fit", "Parameters are what the action takes", ("SRF-COR-16",), validated("SRF-COR-16")),
-    _check("absent-on-success", "Successes carry none", ("SRF-COR-07",), _absent_on_success),
-    _check("absent-in-other-modes", "Only reflective mode has any", ("SRF-COR-08",), _absent_in_other_modes),
-    _check(
-        "same-in-every-mode", "The mode changes what is said and nothing else", ("SRF-COR-09",), _same_in_every_mode
-    ),
-    _check("deterministic", "The same refusal gets the same feedback", ("SRF-COR-10",), _deterministic),
-    _check("each-answered", "Every fault is answered", ("SRF-COR-11",), _each_answered),
-    _check("terminal-alone", "What ends the matter stands alone", ("SRF-COR-12",), validated("SRF-COR-12")),
-    *profile_checks(
-        ("core", PROFILES, PROXY),
-        ("unknown-is-no-end", "What is not known is not the end", _unknown_is_no_end, "SRF-COR-17"),
-    ),
-    _check("actors", "Who can act is said", ("SRF-COR-18",), validated("SRF-COR-18")),
-    _check("messages", "Every suggestion says what it is for", ("SRF-COR-13",), validated("SRF-COR-13")),
-    _check("mends", "What the feedback leads to is accepted, and did what was meant", ("SRF-COR-14",), _mends),
-)
-__all__ = ["CHECKS", "validated"]
-
-
-def _alternatives(subject: Subject) -> Iterator[Finding]:
+def alternatives(subject: Subject) -> Iterator[Finding]:
     """Judge how they are marked; then take each alternative by itself: every one leads somewhere."""
     yield from validated("SRF-OPS-07")(subject)
     for judged_one in refusals_with_feedback(subject, "SRF-OPS-07"):
@@ -383,27 +349,6 @@ def _each_by_itself(subject: Subject, refusal: Refused) -> Iterator[Finding]:
             for finding in follow(subject, refusal, picked, fresh=True, look=False):
                 sentence = f"Alternative {index} of {refusal.by.name} is none: {finding.message}"
                 yield Finding("SRF-OPS-07", sentence, finding.expected, finding.got, finding.sent, place=finding.place)
-
-
-def _judged_check(name: str, title: str, requirement: str) -> Check:
-    return Check(f"operations/{name}", title, (requirement,), validated(requirement), PROFILES, ROLES)
-
-
-OPERATIONS: tuple[Check, ...] = (
-    _judged_check("valid", "Patches are RFC 6902", "SRF-OPS-01"),
-    _judged_check("apply", "Patches apply to the request that was refused", "SRF-OPS-02"),
-    _judged_check("guarded", "Edits inside arrays are guarded", "SRF-OPS-03"),
-    _judged_check("described", "The outcome is what the description takes", "SRF-OPS-05"),
-    _judged_check("agree", "Patch and parameters agree", "SRF-OPS-06"),
-    Check("operations/alternatives", "Alternatives are marked", ("SRF-OPS-07",), _alternatives, PROFILES, ROLES),
-    _judged_check("earned", "MACHINE_APPLICABLE is earned", "SRF-OPS-08"),
-    _judged_check("flagged", "What is not what was asked for says so", "SRF-OPS-09"),
-    _judged_check("idempotent", "A second application changes nothing", "SRF-OPS-10"),
-    _judged_check("effects", "No side effects are claimed for reads and trials only", "SRF-OPS-12"),
-    _judged_check("losses", "Nothing that was sent is lost unsaid", "SRF-OPS-13"),
-    _judged_check("near", "A guess is the only one that is near, or a question", "SRF-OPS-14"),
-    _judged_check("credentials", "Credentials are out of reach", "SRF-OPS-11"),
-)
 
 
 _REFUND: Final = {"order": "ord_1", "amount": 5}
@@ -479,7 +424,7 @@ def _waits(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
             yield f"{wait.name}, {name}", wait, annotated_error(subject, sent, response)
 
 
-def _passed_on(subject: Subject) -> Iterator[Finding]:
+def passed_on(subject: Subject) -> Iterator[Finding]:
     spoke = 0
     for name, wait, annotated in _cached_waits(subject):
         if annotated.feedback is None:
@@ -507,7 +452,7 @@ def _is_about(value: object, seconds: float) -> bool:
     return isinstance(value, int | float) and seconds - _SLACK <= value <= math.ceil(seconds) + _SLACK
 
 
-def _wait_findings(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
+def about_waits(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
     """Return a check that judges what is said about waits, and about every provocation."""
 
     def run(subject: Subject) -> Iterator[Finding]:
@@ -520,23 +465,12 @@ def _wait_findings(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
     return run
 
 
-def _wait_check(name: str, title: str, requirement: str) -> Check:
-    return Check(f"retry/{name}", title, (requirement,), _wait_findings(requirement), PROFILES, ROLES)
-
-
-RETRIES: tuple[Check, ...] = (
-    Check("retry/passed-on", "Waits are passed on", ("SRF-RTY-01",), _passed_on, PROFILES, PROXY),
-    _wait_check("not-blindly", "No unsafe call is repeated without a key", "SRF-RTY-02"),
-    _wait_check("not-after-the-end", "Where nothing helps there is no retry", "SRF-RTY-03"),
-    _wait_check("bounded", "Repeating ends", "SRF-RTY-04"),
-    _wait_check("keys", "A changed request has a new key", "SRF-RTY-05"),
-)
-
-
 _NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothing is tried here."}})
 
 
-def _run(exchange: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
+def led(id: str, *requirements: str) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that the feedback about the refusal of a vector leads where that vector allows it."""
+    exchange = next(one for profile in PROFILES for one in vector.exchange(profile) if one.id == id)
     upstream_answer = script(exchange.answer)
 
     def says(received: Received) -> Script | None:
@@ -549,15 +483,6 @@ def _run(exchange: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
         problem = vector.leads_to(exchange.allowed, response.feedback, request_document(request))
         if problem is not None:
             text = f"{exchange.description} Not so here: {problem}."
-            yield Finding(
-                exchange.requirements[0], text, [dict(a) for a in exchange.allowed], response.feedback, request
-            )
+            yield Finding(requirements[0], text, [dict(a) for a in exchange.allowed], response.feedback, request)
 
     return run
-
-
-DIALECTS: tuple[Check, ...] = tuple(
-    Check(f"vector/{one.id}", one.description, one.requirements, _run(one), frozenset({profile}), PROXY)
-    for profile in sorted(PROFILES)
-    for one in vector.exchange(profile)
-)

@@ -24,7 +24,7 @@ from corrigible.conformance.checks.support.exchange import (
 )
 from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import FEEDBACK, AnnotatedError, Finding
 from corrigible.conformance.validators.openapi import Breach, Description
@@ -32,7 +32,6 @@ from corrigible.schema import MEMBER, ContractError, Next, Request, apply
 from corrigible.schema.document import pointer_parts, value_at
 from corrigible.schema.exchange import Json
 
-PROFILES: Final = frozenset({"http-json", "problem+json"})
 _VALIDATION: Final = frozenset({400, 422})
 _MOST, _RATE = 200, 50.0
 _TIMEOUT: Final = 5.0
@@ -149,7 +148,7 @@ def _explained(subject: Subject) -> list[Answer]:
     return [answer for answer in refused_requests(subject) if answer.annotated_error.feedback is not None]
 
 
-def _answered(subject: Subject) -> Iterator[Finding]:
+def answered(subject: Subject) -> Iterator[Finding]:
     """Judge those that were refused for what the description forbids: who is no caller, or asks for nothing, is not."""
     rejected = [answer for answer in refused_requests(subject) if answer.got.status in _VALIDATION]
     mute = sorted((answer for answer in rejected if answer.got.feedback is None), key=_size)
@@ -179,7 +178,7 @@ def _native(response: HttpResponse) -> Json:
     return body
 
 
-def _contract(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
+def judged(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
     required = frozenset(requirements)
 
     def run(subject: Subject) -> Iterator[Finding]:
@@ -218,7 +217,7 @@ def _summed_up(pairs: Sequence[tuple[Answer, Finding]], of: int) -> Iterator[Fin
         yield Finding(finding.requirement, sentence, finding.expected, finding.got, answer.sent, place=finding.place)
 
 
-def _mends(subject: Subject) -> Iterator[Finding]:
+def mends(subject: Subject) -> Iterator[Finding]:
     answers = _with_feedback(subject)
     pairs: list[tuple[Answer, Finding]] = []
     pace = _Pace(1 / float(_settings(subject).get("rate", _RATE)))
@@ -289,23 +288,3 @@ def _complaint(response: HttpResponse) -> Json:
     """Return what an answer says apart from feedback."""
     body = _native(response)
     return {n: v for n, v in body.items() if n != MEMBER} if isinstance(body, Mapping) else body
-
-
-def _check(name: str, title: str, requirements: tuple[str, ...], run: Callable[[Subject], Iterator[Finding]]) -> Check:
-    return Check(f"generated/{name}", title, requirements, run, PROFILES, frozenset({"producer"}))
-
-
-def _numbered(group: str, *numbers: int) -> tuple[str, ...]:
-    return tuple(f"SRF-{group}-{number:02}" for number in numbers)
-
-
-_SHAPE, _EDITS = _numbered("COR", 2, 3, 4, 5, 6, 12, 13, 16), _numbered("OPS", 1, 2, 3, 5, 6, 7, 8, 9, 10, 11)
-_WAITS, _WORDS = _numbered("RTY", 1, 2, 3, 4, 5), _numbered("SEC", 2, 3, 5, 10)
-CHECKS: tuple[Check, ...] = (
-    _check("answered", "What breaks the description is refused with feedback", ("SRF-COR-01",), _answered),
-    _check("shape", "Feedback on generated requests has the contract's shape", _SHAPE, _contract(*_SHAPE)),
-    _check("edits", "Suggestions for generated requests apply, and say what they change", _EDITS, _contract(*_EDITS)),
-    _check("waits", "Waits after generated requests are the API's, and end", _WAITS, _contract(*_WAITS)),
-    _check("words", "Words about generated requests are clean, secrets stay", _WORDS, _contract(*_WORDS)),
-    _check("mends", "What the feedback makes of a generated request is better", ("SRF-COR-14",), _mends),
-)

@@ -231,7 +231,7 @@ def _answering(profile: str, place: Place, payload: Payload) -> Callable[[Receiv
 _NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothing is tried here."}})
 
 
-def _not_repeated(subject: Subject) -> Iterator[Finding]:
+def not_repeated(subject: Subject) -> Iterator[Finding]:
     spoke = count = 0
     for place, payload, sent, response in tried(subject):
         count += 1
@@ -255,9 +255,3 @@ def _repeated(place: Place, payload: Payload, request: HttpRequest, feedback: Ma
     if names := hidden("".join(text for _, text in texts(feedback))):
         sentence = f"Characters that nobody sees got into the feedback from {place.name}."
         yield Finding("SRF-SEC-02", sentence, f"nothing of {payload.id}", names, request)
-
-
-CHECKS = exchange.profile_checks(
-    ("trust", exchange.PROFILES, exchange.PROXY),
-    ("injection", "No text of the upstream gets into feedback", _not_repeated, "SRF-SEC-01 SRF-SEC-02"),
-)

@@ -12,13 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.conformance.checks.http import injection
-from corrigible.conformance.checks.http.core import ROLES, validated
+from corrigible.conformance.checks.http.core import validated
 from corrigible.conformance.checks.support.exchange import (
     ASK,
     JSON,
-    PROFILES,
-    PROXY,
     Refused,
     annotated_error,
     answering_for_upstream,
@@ -27,7 +24,6 @@ from corrigible.conformance.checks.support.exchange import (
     is_trial,
     native,
     no_feedback,
-    profile_checks,
     send_error_request,
     send_for_answer,
 )
@@ -35,7 +31,7 @@ from corrigible.conformance.checks.support.known_error import KNOWN
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.model.yaml_file import path_pattern
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document
 from corrigible.conformance.validators.edit import same, stages
 from corrigible.conformance.validators.finding import ABSENT, FEEDBACK, Finding, base_action
@@ -72,12 +68,6 @@ def for_its_caller_alone(subject: Subject) -> Iterator[Finding]:
 def _target(response: HttpResponse) -> str | None:
     link = next((m for value in response.values("link") if (m := _LINK.search(value))), None)
     return link[1] if link is not None and link[1].startswith("/") else None
-
-
-LINKED: Final = profile_checks(
-    ("trust", "http-json", PROXY),
-    ("linked", "Feedback that is fetched is for its caller alone", for_its_caller_alone, "SRF-SEC-12"),
-)
 
 
 _MOST: Final = 4
@@ -136,14 +126,14 @@ def _loop_findings(feedbacks: Sequence[Feedback | None], who: str) -> Iterator[F
             return
 
 
-def _stubborn(subject: Subject) -> Iterator[Finding]:
+def stubborn(subject: Subject) -> Iterator[Finding]:
     caller = subject.caller()
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
         feedbacks = _feedbacks(subject, [Request("POST", "/v1/orders", body=_WRONG)] * 5, [caller] * 5)
     yield from _loop_findings(feedbacks, "An agent that sends the same request again and again")
 
 
-def _obedient(subject: Subject) -> Iterator[Finding]:
+def obedient(subject: Subject) -> Iterator[Finding]:
     """Apply what is said, and get the same error for it."""
     base = "/problem" if subject.profile == "problem+json" else ""
     caller, feedbacks = subject.caller(), []
@@ -161,7 +151,7 @@ def _obedient(subject: Subject) -> Iterator[Finding]:
     yield from _loop_findings(feedbacks, "An agent that does what it is told, and is refused for the same reason,")
 
 
-def _oscillating(subject: Subject) -> Iterator[Finding]:
+def oscillating(subject: Subject) -> Iterator[Finding]:
     caller = subject.caller()
     bodies = [{**_WRONG, "currency": "eurr" if number % 2 else "gpb"} for number in range(5)]
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
@@ -169,7 +159,7 @@ def _oscillating(subject: Subject) -> Iterator[Finding]:
     yield from _loop_findings(feedbacks, "An agent that goes back and forth between two wrong values")
 
 
-def _next_alternative(subject: Subject) -> Iterator[Finding]:
+def next_alternative(subject: Subject) -> Iterator[Finding]:
     """Where there are alternatives, another one leads the second time."""
     caller = subject.caller()
     follows: list[Json] = []
@@ -196,7 +186,7 @@ def _next_alternative(subject: Subject) -> Iterator[Finding]:
         yield Finding("SRF-SEC-08", sentence, "another alternative", follows)
 
 
-def _strangers(subject: Subject) -> Iterator[Finding]:
+def strangers(subject: Subject) -> Iterator[Finding]:
     """Who is somebody else, or asks for something else, is in no loop."""
     wrong = Request("POST", "/v1/orders", body=_WRONG)
     others = [subject.caller() for _ in range(6)]
@@ -218,7 +208,7 @@ def _strangers(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-SEC-08", text, "no ESCALATE", feedbacks[-1])
 
 
-def _insisting(subject: Subject) -> Iterator[Finding]:
+def insisting(subject: Subject) -> Iterator[Finding]:
     """What cannot be had stays so, and who asks all the same hears that it is a loop."""
     caller = subject.caller()
     with answering_for_upstream(subject, _refusing(subject.profile, 409, "order_shipped", "")):
@@ -240,7 +230,7 @@ def _insisting(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _uncounted(subject: Subject) -> Iterator[Finding]:
+def uncounted(subject: Subject) -> Iterator[Finding]:
     """Answers that showed no suggestions were no advice that failed: what follows is the first time."""
     base = "/problem" if subject.profile == "problem+json" else ""
     request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
@@ -260,7 +250,7 @@ def _uncounted(subject: Subject) -> Iterator[Finding]:
 _MISTAKES: Final = ({"limit": "500"}, {"statuss": "draft"}, {"sort": "creatd"}, {"created_after": "2026/12/24"})
 
 
-def _mistakes(subject: Subject) -> Iterator[Finding]:
+def mistakes(subject: Subject) -> Iterator[Finding]:
     """Several mistakes of one caller at one operation are several mistakes."""
     base = "/problem" if subject.profile == "problem+json" else ""
     caller, feedbacks = subject.caller(), []
@@ -279,7 +269,7 @@ def _mistakes(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-SEC-08", text, "loop.action none", loop)
 
 
-def _never_again(subject: Subject) -> Iterator[Finding]:
+def never_again(subject: Subject) -> Iterator[Finding]:
     """What is called the next alternative is one that was not offered first before."""
     caller, first = subject.caller(), list[Json]()
     for body in (_ABROAD, {**_WRONG, "currency": "eur", "lines": [{"sku": "cocoa", "quantity": 2}]}):
@@ -298,20 +288,6 @@ def _never_again(subject: Subject) -> Iterator[Finding]:
             first.append(edit)
 
 
-_TITLES: Final = (
-    ("stubborn", "Who repeats a request hears of a person by the fourth time", _stubborn),
-    ("obedient", "Advice that does not help ends by the fourth time", _obedient),
-    ("oscillating", "Going back and forth ends by the fourth time", _oscillating),
-    ("next-alternative", "The second time another alternative leads", _next_alternative),
-    ("insisting", "Who asks for what cannot be had hears so by the fourth time", _insisting),
-    ("uncounted", "Answers without suggestions are no attempts", _uncounted),
-    ("mistakes", "Different mistakes are no loop", _mistakes),
-    ("never-again", "The next alternative is one that was not offered before", _never_again),
-    ("strangers", "Others, and other things, are in no loop", _strangers),
-)
-REPEATS = profile_checks(("trust/loop", PROFILES, PROXY), *((*row, "SRF-SEC-08") for row in _TITLES))
-
-
 Answering = Callable[[Received], Script | None]
 _ORDER: Final = {"customer": "cus_ada", "currency": "eur", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
 
@@ -328,7 +304,7 @@ def _sent_meanwhile(subject: Subject, since: int, request: HttpRequest) -> list[
 # --- secrets ---
 
 
-def _secrets_stay(subject: Subject) -> Iterator[Finding]:
+def secrets_stay(subject: Subject) -> Iterator[Finding]:
     """Have calls with secrets in every place refused, also by an upstream that repeats them."""
     spoke = 0
     cases = list(_with_secrets(subject))
@@ -398,7 +374,7 @@ def _with_secrets(subject: Subject) -> Iterator[tuple[Request, tuple[str, ...], 
 # --- look-ups ---
 
 
-def _lookups_are_the_callers(subject: Subject) -> Iterator[Finding]:
+def lookups_are_the_callers(subject: Subject) -> Iterator[Finding]:
     """See what the upstream is asked besides the calls: by whom, how, and whether anybody else is asked."""
     spoke = 0
     seen: set[str] = set()
@@ -494,7 +470,7 @@ def _is_by(request: HttpRequest, call: HttpRequest, earlier: list[str]) -> Itera
 # --- claims ---
 
 
-def _claims_are_true(subject: Subject) -> Iterator[Finding]:
+def claims_are_true(subject: Subject) -> Iterator[Finding]:
     """Compare what is claimed to be verified with what the upstream really was asked."""
     spoke = 0
     requests = error_requests(subject)
@@ -554,7 +530,7 @@ def _holds(tried: Json, wanted: Json, before: Json) -> bool:
     return same(tried, wanted)
 
 
-def _evidence_is_true(subject: Subject) -> Iterator[Finding]:
+def evidence_is_true(subject: Subject) -> Iterator[Finding]:
     """Judge where suggestions say they come from; look-ups they name were made."""
     yield from validated("SRF-SEC-03")(subject)
     if subject.upstream is None:
@@ -584,7 +560,7 @@ def _forbidding(profile: str) -> Answering:
     return lambda received: forbidden if received.sent.method == "GET" else None
 
 
-def _no_oracle(subject: Subject) -> Iterator[Finding]:
+def no_oracle(subject: Subject) -> Iterator[Finding]:
     """Let somebody look, then refuse the same look-ups to somebody else: nothing of them is told."""
     base = "/problem" if subject.profile == "problem+json" else ""
     order = {**_ORDER, "lines": [{"sku": "cofee", "quantity": 1}]}
@@ -606,19 +582,3 @@ def _no_oracle(subject: Subject) -> Iterator[Finding]:
                 yield Finding("SRF-SEC-06", sentence, "no value of a look-up that was refused", response.feedback, sent)
     if not spoke:
         yield no_feedback(len(calls), "SRF-SEC-06")
-
-
-CHECKS: tuple[Check, ...] = (
-    *injection.CHECKS,
-    Check("trust/clean", "Texts are clean and short", ("SRF-SEC-02",), validated("SRF-SEC-02"), PROFILES, ROLES),
-    Check("trust/evidence", "Evidence is there and true", ("SRF-SEC-03",), _evidence_is_true, PROFILES, ROLES),
-    Check("trust/secrets", "Secrets of a request stay there", ("SRF-SEC-05",), _secrets_stay, PROFILES, PROXY),
-    Check("trust/no-secret", "No known secret is repeated", ("SRF-SEC-05",), validated("SRF-SEC-05"), PROFILES, ROLES),
-    Check("trust/no-oracle", "Nobody hears what they may not read", ("SRF-SEC-06",), _no_oracle, PROFILES, PROXY),
-    Check("trust/lookups", "Look-ups are the caller's", ("SRF-SEC-07",), _lookups_are_the_callers, PROFILES, PROXY),
-    *REPEATS,
-    Check("trust/claims", "What is said to be verified was", ("SRF-SEC-09",), _claims_are_true, PROFILES, PROXY),
-    Check(
-        "trust/confidence", "Confidence can be recomputed", ("SRF-SEC-10",), validated("SRF-SEC-10"), PROFILES, ROLES
-    ),
-)

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlencode
 
-from corrigible.conformance.model.outcome import CouldNotTell, Missing, Role
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.model.vector import Exchange, exchange, leads_to, request_of
 from corrigible.conformance.model.yaml_file import SUITE, VECTORS, load_yaml
 from corrigible.conformance.reference import api
 from corrigible.conformance.reference.upstream import Pause, Received, Script, answer, chunked
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import Headers, HttpRequest, HttpResponse, KeepAlive, request_document
 from corrigible.conformance.validators import edit, intent, shape, trust
 from corrigible.conformance.validators.finding import AnnotatedError, Finding, Registered
@@ -170,41 +170,6 @@ def reader_findings(
         yield Finding(requirement, sentence, [dict(way) for way in vector.allowed], feedback, sent_request)
 
 
-EITHER: Final[frozenset[Role]] = frozenset({"producer", "proxy"})
-PROXY: Final[frozenset[Role]] = frozenset({"proxy"})
-Judge = Callable[[AnnotatedError], Iterator[Finding]]
-Row = tuple[str, str, Callable[[Subject], Iterator[Finding]], str]
-
-_HELD: Final[Mapping[str, tuple[str, Judge, tuple[str, ...]]]] = {
-    "shape": (
-        "Feedback has the contract's shape",
-        shape.judge,
-        tuple(f"SRF-COR-{number}" for number in ("02", "03", "04", "05", "06", "12", "13", "16")),
-    ),
-    "edits": (
-        "Suggestions apply",
-        edit.judge,
-        tuple(f"SRF-OPS-{number}" for number in ("01", "02", "03", "05", "06", "07", "08", "10", "11")),
-    ),
-    "intent": (
-        "Suggestions say what they change and what they lose",
-        intent.judge,
-        ("SRF-OPS-09", "SRF-OPS-13"),
-    ),
-    "effects": ("Suggestions say what they set off", intent.judge, ("SRF-OPS-12",)),
-    "waits": (
-        "Waits are the upstream's, and end",
-        trust.judge_retries,
-        tuple(f"SRF-RTY-{number}" for number in ("01", "02", "03", "04", "05")),
-    ),
-    "words": (
-        "Words are clean, claims can be counted, secrets stay",
-        trust.judge,
-        tuple(f"SRF-SEC-{number}" for number in ("02", "03", "05", "10")),
-    ),
-}
-_ONLY: Final[Mapping[str, frozenset[str]]] = {"effects": frozenset({"kubernetes-api"})}
-"""What cannot be told everywhere: in the other profiles reading and writing have the same method."""
 _LONG: Final = re.compile(r"[\w-]{12,}")
 
 
@@ -251,44 +216,28 @@ def status_changed(vector: Exchange, request: HttpRequest, response: HttpRespons
         yield Finding("SRF-TRN-03", "the status code changed", vector.answer["status"], response.status, request)
 
 
-def judged_checks(
-    prefix: str, profile: str, explanations: Explanations, roles: frozenset[Role], *, leads: bool = True
-) -> tuple[Check, ...]:
-    """Return the checks that judge every feedback of a profile; with `leads`, also that of where it leads a reader."""
+def leading(explanations: Explanations) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that a reader of the feedback ends where the vector allows it."""
 
     def leads_where_it_may(subject: Subject) -> Iterator[Finding]:
         """A reader of the feedback ends where the vector allows it."""
         for one in explanations(subject):
             yield from reader_findings(one.vector, one.feedback, one.request, one.sent)
 
-    rows: list[Row] = [
-        (name, title, _run(judge, requirements, explanations), " ".join(requirements))
-        for name, (title, judge, requirements) in _HELD.items()
-        if profile in _ONLY.get(name, (profile,))
-    ]
-    if leads:
-        rows.insert(0, ("next-request", "Feedback leads where it may", leads_where_it_may, "SRF-COR-14"))
-    return profile_checks((prefix, profile, roles), *rows)
+    return leads_where_it_may
 
 
-def _run(
-    judge: Judge, requirements: tuple[str, ...], explanations: Explanations
-) -> Callable[[Subject], Iterator[Finding]]:
-    def run(subject: Subject) -> Iterator[Finding]:
-        for one in explanations(subject):
-            yield from (finding for finding in judge(one.annotated_error) if finding.requirement in requirements)
+def judging(explanations: Explanations) -> Callable[..., Callable[[Subject], Iterator[Finding]]]:
+    """Return what makes a check of requirements: each feedback of a profile is judged by itself."""
 
-    return run
+    def judged(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
+        def run(subject: Subject) -> Iterator[Finding]:
+            for one in explanations(subject):
+                yield from feedback_findings(one.annotated_error, frozenset(requirements))
 
+        return run
 
-def profile_checks(where: tuple[str, str | frozenset[str], frozenset[Role]], *rows: Row) -> tuple[Check, ...]:
-    """Return checks by prefix, profiles, roles. A row: name, title, run and the requirements, separated by blanks."""
-    prefix, one_or_more, roles = where
-    profiles = frozenset({one_or_more}) if isinstance(one_or_more, str) else one_or_more
-    return tuple(
-        Check(f"{prefix}/{name}", title, tuple(requirements.split()), run, profiles, roles)
-        for name, title, run, requirements in rows
-    )
+    return judged
 
 
 PROFILES: Final = frozenset({"http-json", "problem+json"})

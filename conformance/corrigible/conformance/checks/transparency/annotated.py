@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from corrigible.conformance.checks.support.exchange import ASK, JSON, PROXY, Row, profile_checks
+from corrigible.conformance.checks.support.exchange import ASK, JSON
 from corrigible.conformance.checks.support.known_error import (
     KNOWN,
     NEEDS_A_LOOK,
@@ -350,23 +350,6 @@ def _right(name: str, body: bytes) -> str:
             return f"sha-256=:{sha}:"
 
 
-RUNS: Final[tuple[Row, ...]] = (
-    ("annotated/status", "an annotated error keeps its status", status_kept, "SRF-TRN-03"),
-    ("annotated/refusal", "every refusal keeps status and members", every_refusal_kept, "SRF-TRN-03 SRF-TRN-05"),
-    ("annotated/type", "an annotated error keeps its Content-Type", type_kept, "SRF-TRN-04"),
-    ("annotated/headers", "an annotated error keeps its other headers", headers_kept, "SRF-TRN-05"),
-    ("annotated/members", "native members, their order and their numbers stay", members_kept, "SRF-TRN-05"),
-    ("annotated/verbose", "the mode verbose adds, and changes nothing", verbose_is_additive, "SRF-TRN-03 SRF-TRN-05"),
-    ("annotated/length", "the framing fits the new body", length_kept_right, "SRF-TRN-06"),
-    ("annotated/coding", "the coding fits the new body", coding_kept_right, "SRF-TRN-06"),
-    ("annotated/digest", "digests fit the new body or go", digests_kept_right, "SRF-TRN-06"),
-    ("annotated/checksum", "checksums of vendors fit the body or go", checksums_kept_right, "SRF-TRN-06"),
-    ("annotated/etag", "a strong ETag does not stand over another body", tags_kept_right, "SRF-TRN-06"),
-    ("annotated/signature", "a signed body is left alone", signed_left_alone, "SRF-TRN-06"),
-    ("annotated/own-member", "an upstream's own recovery_feedback stays", own_member_kept, "SRF-TRN-07"),
-)
-
-
 PREFERENCE: Final = "recovery-feedback"
 _OTHERS: Final = ("respond-async, wait=10", "handling=lenient", 'return="minimal"; foo="a, b"')
 UNKNOWN: Final = (
@@ -531,14 +514,3 @@ def _names(values: Iterable[str], mode: str) -> bool:
 
 def _varying(response: HttpResponse) -> set[str]:
     return {part.strip().lower() for value in response.values("vary") for part in value.split(",") if part.strip()}
-
-
-CHECKS: Final = profile_checks(
-    ("negotiation", "http-json", PROXY),
-    ("none", "Prefer: recovery-feedback=none is honoured", none_is_honoured, "SRF-NEG-01"),
-    ("applied", "Preference-Applied stands where a preference was applied", applied_is_said, "SRF-NEG-02"),
-    ("vary", "caches learn that answers depend on Prefer", caches_are_told, "SRF-NEG-03"),
-    ("forwarded", "Prefer reaches the upstream", preferences_are_forwarded, "SRF-NEG-04"),
-    ("unknown", "a value nobody knows is ignored", unknown_is_ignored, "SRF-NEG-05"),
-    ("spelling", "a preference may be written in every way RFC 7240 allows", spellings_are_read, "SRF-NEG-05"),
-)

@@ -20,11 +20,8 @@ from corrigible.conformance.checks.support import known_error
 from corrigible.conformance.checks.support.exchange import (
     ASK,
     JSON,
-    PROXY,
-    Row,
     answering_for_upstream,
     is_trial,
-    profile_checks,
 )
 from corrigible.conformance.reference.upstream import Answering, Received, Script, answer
 from corrigible.conformance.suite.subject import Pair, Subject
@@ -206,12 +203,6 @@ def heads_end(subject: Subject) -> Iterator[Finding]:
         yield Finding("SRF-TRN-15", sentence, 200, response.error or response.status, HttpRequest("GET", _TARGET))
 
 
-RUNS: Final[tuple[Row, ...]] = (
-    ("framing/one-way", "what can be read in two ways does not go on", read_in_one_way, "SRF-TRN-14"),
-    ("framing/head", "heads have an end", heads_end, "SRF-TRN-15"),
-)
-
-
 _MIB: Final = 1 << 20
 _SMALL: Final = HttpRequest("GET", "/v1/items/tea", (ASK,))
 
@@ -373,12 +364,3 @@ def _held_up(name: str, noted: known_error.SmallCalls, request: HttpRequest) -> 
         return Finding("SRF-TRN-13", sentence, expected, actual, short)
 
     return noted.findings(f"has {name}", finding)
-
-
-OTHERS_RUNS: Final[tuple[Row, ...]] = (
-    ("others/body", "large bodies stop nobody else", bodies_stop_nobody, "SRF-TRN-13"),
-    ("others/bomb", "what unpacks to very much stops nobody else", bombs_stop_nobody, "SRF-TRN-13"),
-)
-
-
-CHECKS: Final = profile_checks(("exposure", "http-json", PROXY), *RUNS, *OTHERS_RUNS)

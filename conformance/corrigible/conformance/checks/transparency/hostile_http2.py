@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import urlsplit
 
-from corrigible.conformance.checks.support.exchange import PROXY, Row, profile_checks
 from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.http2_upstream import ANSWER, POUR, WHOLE, Http2Upstream
@@ -302,12 +301,3 @@ def _is_over(caller: http2.Caller, timeout: float) -> bool:
         if frame.kind == http2.GOAWAY:
             return True
     return not caller.open
-
-
-_RUNS: Final[tuple[Row, ...]] = (
-    ("malformed", "malformed HTTP/2 goes nowhere", malformed_goes_nowhere, "SRF-TRN-17"),
-    ("failures", "a failed connection is not the caller's for good", failures_end, "SRF-TRN-18"),
-    ("windows", "what is not taken is not fetched", shut_windows_hold, "SRF-TRN-19"),
-    ("floods", "floods of frames that carry nothing end", floods_end, "SRF-TRN-20"),
-)
-CHECKS: Final = profile_checks(("http2", "http-json", PROXY), *_RUNS)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from corrigible.conformance.checks.support.exchange import ASK, JSON, Row, cases
+from corrigible.conformance.checks.support.exchange import ASK, JSON, cases
 from corrigible.conformance.checks.support.known_error import (
     KNOWN,
     NEEDS_A_LOOK,
@@ -19,17 +18,43 @@ from corrigible.conformance.checks.support.known_error import (
     as_script,
     has_feedback,
     headers,
+    linked,
     native,
     native_differences,
     text,
 )
-from corrigible.conformance.model.outcome import NotApplicable
+from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.reference.upstream import answer, chunked
 from corrigible.conformance.suite.subject import Pair, Subject
 from corrigible.conformance.transport.http1 import CASE, HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.native_preserved import Difference
 
 GET: Final = HttpRequest("GET", "/conformance/answers/1", (("Accept-Encoding", "gzip, deflate, br, zstd"), ASK))
+
+
+def unchanged(group: str, requirement: str) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that the answers of a group pass as they are, where the subject does not explain them."""
+
+    def run(subject: Subject) -> Iterator[Finding]:
+        for case in cases(group):
+            pair = subject.both(case.sent, case.script, timeout=6)
+            if pair.direct.status == 0:
+                raise CouldNotTell(f"the suite's own upstream gave no answer: {pair.direct.error}")
+            for difference in _changes(pair):
+                yield difference.finding(requirement, case.sent, case.name)
+
+    return run
+
+
+def _changes(pair: Pair) -> Iterator[Difference]:
+    """Yield what is not as it was. An answer that the subject explained after all is not looked at here."""
+    direct, through = pair.direct, pair.through
+    if direct.status >= 400 and linked(through):
+        added = frozenset({"link", "vary", "preference-applied"})
+        yield from headers(direct.headers, through.headers, except_for=added)
+    elif direct.status < 400 or not has_feedback(pair):
+        yield from answer_differences(direct, through)
 
 
 _NOT_OURS: Final = frozenset({"host", "via", "forwarded", "x-real-ip", "expect", "content-length"})
@@ -92,9 +117,14 @@ def headers_kept(subject: Subject) -> Iterator[Finding]:
     yield from _forwarding_findings(subject, "ninety headers", HttpRequest("GET", _PATH, many))
 
 
-def bodies_kept(group: str, subject: Subject) -> Iterator[Finding]:
-    for case in cases(group):
-        yield from _forwarding_findings(subject, case.name, case.sent)
+def forwarded(group: str, requirement: str) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that the requests of a group reach the upstream as they were sent."""
+
+    def run(subject: Subject) -> Iterator[Finding]:
+        for case in cases(group):
+            yield from _forwarding_findings(subject, case.name, case.sent)
+
+    return run
 
 
 def mode_is_stripped_alone(subject: Subject) -> Iterator[Finding]:
@@ -146,22 +176,6 @@ def _forwarding_findings(subject: Subject, label: str, request: HttpRequest) -> 
 
 def _compared(request: HttpRequest) -> tuple[tuple[str, str], ...]:
     return tuple(header for header in request.headers if not _HOP.match(header[0]))
-
-
-REQUEST_RUNS: Final[tuple[Row, ...]] = (
-    ("request/target", "targets reach the upstream to the byte", targets_kept, "SRF-TRN-12"),
-    ("request/method", "methods reach the upstream, odd ones too", methods_kept, "SRF-TRN-12"),
-    ("request/headers", "headers reach the upstream, in order, case and number", headers_kept, "SRF-TRN-12"),
-    ("request/body", "bodies reach the upstream to the byte", partial(bodies_kept, "request/body"), "SRF-TRN-12"),
-    (
-        "request/large",
-        "large bodies reach the upstream to the byte",
-        partial(bodies_kept, "request/large"),
-        "SRF-TRN-12",
-    ),
-    ("request/own-mode", "a ?mode= of the API's own stays", own_mode_stays, "SRF-TRN-12"),
-    ("request/mode", "only ?mode= may be taken out of a target", mode_is_stripped_alone, "SRF-TRN-12"),
-)
 
 
 LONGEST: Final = 5.0
@@ -306,13 +320,3 @@ def _still_native(
     if through.status == direct.status and through.body != direct.body:
         for lack in native_differences(Pair(direct, through, None, None)):
             yield lack.finding(requirement, request, label)
-
-
-RUNS: Final[tuple[Row, ...]] = (
-    ("open/look-up", "a refusal arrives whatever becomes of look-ups", lookups_fail, "SRF-TRN-08"),
-    ("open/request", "a refusal arrives whatever the request was", requests_are_odd, "SRF-TRN-08"),
-    ("open/long", "a refusal that is too long to look at arrives", answers_are_too_long, "SRF-TRN-08"),
-    ("open/broken", "what breaks off does not come out whole", upstream_breaks_off, "SRF-TRN-08"),
-    ("open/broken-status", "what breaks off keeps its status", status_survives, "SRF-TRN-16"),
-    ("latency", "errors without look-ups arrive at once", quick, "SRF-TRN-11"),
-)

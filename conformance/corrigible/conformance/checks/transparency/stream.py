@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from corrigible.conformance.checks.support.exchange import ASK, JSON, Row
+from corrigible.conformance.checks.support.exchange import ASK, JSON
 from corrigible.conformance.checks.support.known_error import QUERY
 from corrigible.conformance.checks.transparency.passing import GET
 from corrigible.conformance.model.outcome import CouldNotTell
@@ -62,11 +62,6 @@ def ends_with_its_head(subject: Subject) -> Iterator[Finding]:
 def _line(subject: Subject, request: HttpRequest, case: str) -> bytes:
     authority = ("Host", f"{subject.wire.host}:{subject.wire.port}")
     return head(request.method, request.target, authority, ASK, subject.caller(), (CASE, case))
-
-
-BODILESS_RUNS: Final[tuple[Row, ...]] = (
-    ("no-body/head", "nothing follows a head that is all", ends_with_its_head, "SRF-TRN-10"),
-)
 
 
 FIRST: Final = b"data: first\n\n"
@@ -307,14 +302,3 @@ def _piece(data: bytes, *, coded: bool) -> bytes:
 
 def _as_request(headers: tuple[tuple[str, str], ...]) -> HttpRequest:
     return HttpRequest("GET", GET.target, (("Connection", "Upgrade"), *headers))
-
-
-RUNS: Final[tuple[Row, ...]] = (
-    ("stream/flow", "streams arrive while they are said", streams_flow, "SRF-TRN-09"),
-    ("stream/both-ways", "a request is answered while it is sent", both_ways_flow, "SRF-TRN-09"),
-    ("stream/upgrade", "upgraded connections are bytes", upgrades_pass, "SRF-TRN-09"),
-    ("success/interim", "interim answers arrive", hints_arrive, "SRF-TRN-01"),
-    ("success/connection", "one connection carries many exchanges", connections_last, "SRF-TRN-01"),
-    ("request/expect", "an expected 100 comes", expectations_are_met, "SRF-TRN-12"),
-    ("request/expectation", "expectations reach the upstream", expectations_arrive, "SRF-TRN-12"),
-)
