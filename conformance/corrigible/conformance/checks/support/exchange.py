@@ -68,6 +68,13 @@ class Case(NamedTuple):
 
 
 @cache
+def framing(group: str) -> tuple[Mapping[str, Any], ...]:
+    """Return a group in `vectors/framing.json`."""
+    document = json.loads((VECTORS / "framing.json").read_text("utf-8"))
+    return tuple(document[group])
+
+
+@cache
 def cases(group: str) -> tuple[Case, ...]:
     """Return the cases of a group in `vectors/passing.json`."""
     document = json.loads((VECTORS / "passing.json").read_text("utf-8"))
@@ -82,35 +89,37 @@ def cases(group: str) -> tuple[Case, ...]:
 
 
 def _as_request(entry: Mapping[str, Any]) -> HttpRequest:
-    return HttpRequest(entry["method"], entry["target"], _fields(entry, "headers"), _as_bytes(entry.get("body", "")))
+    target = as_bytes(entry["target"]).decode("latin-1")
+    return HttpRequest(entry["method"], target, _fields(entry, "headers"), as_bytes(entry.get("body", "")))
 
 
 def _as_script(entry: Mapping[str, Any]) -> Script:
     said: Mapping[str, Any] = entry.get("answer", {"raw": []})
     close, reason, headers = said.get("close", False), said.get("reason", ""), _fields(said, "headers")
     if "raw" in said:
-        return Script(tuple(Pause(p["pause"]) if "pause" in p else _as_bytes(p) for p in said["raw"]), close)
+        return Script(tuple(Pause(p["pause"]) if "pause" in p else as_bytes(p) for p in said["raw"]), close)
     if "chunks" in said:
         trailers = _fields(said, "trailers")
-        return chunked(said["status"], map(_as_bytes, said["chunks"]), headers, trailers=trailers, reason=reason)
-    body = said["json"] if "json" in said else _as_bytes(said.get("body", ""))
+        return chunked(said["status"], map(as_bytes, said["chunks"]), headers, trailers=trailers, reason=reason)
+    body = said["json"] if "json" in said else as_bytes(said.get("body", ""))
     return answer(said["status"], body, headers, reason=reason, close=close)
 
 
 def _fields(entry: Mapping[str, Any], name: str) -> Headers:
-    return tuple((name, _as_bytes(value).decode("latin-1")) for name, value in entry.get(name, ()))
+    return tuple((name, as_bytes(value).decode("latin-1")) for name, value in entry.get(name, ()))
 
 
-def _as_bytes(value: Json) -> bytes:
+def as_bytes(value: Json) -> bytes:
+    """Return the bytes that a file of vectors writes in one of its ways."""
     match value:
         case list():
-            return b"".join(map(_as_bytes, value))
+            return b"".join(map(as_bytes, value))
         case {"repeat": unit, "times": times}:
-            return _as_bytes(unit) * int(times)
+            return as_bytes(unit) * int(times)
         case {"gzip": inner}:
-            return gzip.compress(_as_bytes(inner), mtime=0)
+            return gzip.compress(as_bytes(inner), mtime=0)
         case {"deflate": inner}:
-            return zlib.compress(_as_bytes(inner))
+            return zlib.compress(as_bytes(inner))
         case {"base64": text}:
             return base64.b64decode(text)
         case _:
