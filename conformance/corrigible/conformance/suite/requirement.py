@@ -7,7 +7,7 @@ Knows: requirements.yaml and the document that is made of it. Does not know: how
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -249,58 +249,39 @@ def traceability_table(traced: Traceability) -> str:
 # the document
 
 
+def rendered(
+    template: str, filters: Mapping[str, Callable[..., object]], *, escaped: bool = False, **context: object
+) -> str:
+    """Return a text of the suite, by the path of its template. `escaped`: each text that is put into it, as in HTML."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(SUITE),
+        autoescape=escaped,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(filters)
+    return environment.get_template(template).render(context)
+
+
 def render(book: Book) -> str:
     """Return the text of SPEC.md."""
-    all_of_them = book.requirements
-    musts = sum(requirement.must for requirement in all_of_them)
-    out = [
-        "<!-- Written by `python -m corrigible.conformance.suite.requirement` from requirements.yaml. -->",
-        "",
-        "# What conforms to the Self-Reflective API Schema v0.1",
-        "",
-        f"{len(all_of_them)} requirements, {musts} MUST and {len(all_of_them) - musts} SHOULD, as in RFC 2119. "
-        f"Numbers in brackets are clauses of the contract, `{CONTRACT}`.",
-        "",
-        "A claim names a level and the profiles it was judged in, for example *SRF 0.1 L2, http-json and grpc*. A "
-        "level rests on its own requirements and those below it.",
-        "",
-        "| level | name | MUST | SHOULD |",
-        "|---|---|---|---|",
-    ]
-    for level in LEVELS:
-        level_musts = [requirement.must for requirement in all_of_them if requirement.level == level]
-        out.append(f"| {level} | {LEVEL_NAMES[level]} | {sum(level_musts)} | {len(level_musts) - sum(level_musts)} |")
-    out += ["", f"Profiles: {', '.join(PROFILES)}. Roles: {', '.join(ROLES)}.", ""]
-    out += ["| group | about |", "|---|---|"]
-    out += [f"| [{group.name}](#{_slug(group)}) | {group.about} |" for group in book.groups]
-    for group in book.groups:
-        out += ["", f"## {group.name}: {group.title}", "", group.about]
-        for requirement in group.requirements:
-            out += [
-                "",
-                f'<a id="{requirement.id.lower()}"></a>',
-                f"### {requirement.id} {requirement.title}",
-                "",
-                _facts(requirement),
-                "",
-                requirement.text,
-            ]
-            out += ["", f"*Why:* {requirement.why}"]
-    out += ["", "## Reserved", "", "Numbers that are taken and not yet required."]
-    for reserved in book.reserved:
-        out += ["", f'<a id="{reserved.id.lower()}"></a>', f"### {reserved.id}", "", reserved.note]
-    return "\n".join(out) + "\n"
+    return rendered(
+        "suite/SPEC.md.jinja",
+        {"slug": _slug, "named": _named},
+        book=book,
+        all=book.requirements,
+        levels=LEVEL_NAMES,
+        profiles=PROFILES,
+        roles=ROLES,
+        contract=CONTRACT,
+    )
 
 
 def _slug(group: Group) -> str:
     return f"{group.name}: {group.title}".lower().replace(":", "").replace("+", "").replace(" ", "-")
-
-
-def _facts(item: Requirement) -> str:
-    clauses = f" · [{', '.join(item.clauses)}]" if item.clauses else ""
-    return (
-        f"**{item.keyword}** · {item.level} · {_named(item.roles, ROLES)} · {_named(item.profiles, PROFILES)}{clauses}"
-    )
 
 
 def _named(names: frozenset[str], all_names: Sequence[str]) -> str:
