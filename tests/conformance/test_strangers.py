@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.checks.bindings import kubernetes as relayed
+from corrigible.conformance.checks.support.exchange import listed
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.subject import Subject
@@ -48,7 +48,7 @@ def test_who_lifts_what_a_cause_says_is_caught(kubernetes: Subject) -> None:
     with Upstream(lifting) as faulty:
         found = list(BELIEF.run(replace(kubernetes, target=HttpClient(faulty.url), trace=[])))
     assert {one.requirement for one in found} == {"SRF-SEC-11"}
-    for form in relayed.FORMS:
+    for form in listed("injection", "strangers"):
         assert any(f"cause with {form} is" in one.message for one in found), form
     for claim in (
         "MACHINE_APPLICABLE",

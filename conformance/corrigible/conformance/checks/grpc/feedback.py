@@ -27,8 +27,8 @@ from corrigible.conformance.checks.grpc.call import (
     request_document,
     tried,
 )
-from corrigible.conformance.checks.http.injection import group, payloads, with_text
-from corrigible.conformance.checks.support.exchange import feedback_findings
+from corrigible.conformance.checks.http.injection import payloads, with_text
+from corrigible.conformance.checks.support.exchange import feedback_findings, listed
 from corrigible.conformance.model import vector
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.reference import grpc_shop
@@ -385,7 +385,7 @@ def no_word_obeyed(calls: Calls) -> Iterable[Finding]:
 
 def _poisoned(text: str) -> Iterator[tuple[str, Answer]]:
     plain = text.encode().decode("ascii", "ignore").translate({number: None for number in range(32)}).strip()
-    for place in group("calls"):
+    for place in listed("injection", "calls"):
         said = with_text(place, text)
         trailing = tuple((key, text.encode() if key.endswith("-bin") else plain) for key, _ in said.get("trailing", ()))
         if "details" in said:

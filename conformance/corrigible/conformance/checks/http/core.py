@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from email.utils import formatdate
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from corrigible.conformance.checks.support.exchange import (
     annotated_error,
     answering_for_upstream,
     as_sent,
+    below,
     credentials,
     each_refused,
     error_requests,
@@ -28,6 +29,7 @@ from corrigible.conformance.checks.support.exchange import (
     is_trial,
     native,
     no_feedback,
+    of_reference,
     refusals,
     refusals_with_feedback,
     refused,
@@ -35,6 +37,7 @@ from corrigible.conformance.checks.support.exchange import (
     send_error_request,
     send_for_answer,
     signed,
+    to_shop,
     with_several_faults,
 )
 from corrigible.conformance.model import vector
@@ -109,13 +112,12 @@ def _accepted(subject: Subject) -> list[HttpRequest]:
                 "needs `accepted` in the config file, requests that this API accepts: see Providers in the docs"
             )
         return [as_sent(request_of(item)) for item in patterns_accepted]
-    base = "/problem" if subject.profile == "problem+json" else ""
     order = {"customer": "cus_ada", "currency": "eur", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
     return [
-        as_sent(Request("GET", f"{base}/v1/orders")),
-        as_sent(Request("GET", f"{base}/v1/orders/ord_1")),
-        as_sent(Request("POST", f"{base}/v1/orders", body=order)),
-        as_sent(Request("PATCH", f"{base}/v1/orders/ord_1", body={"version": 3, "gift": True})),
+        to_shop(subject, "GET", "/v1/orders"),
+        to_shop(subject, "GET", "/v1/orders/ord_1"),
+        to_shop(subject, "POST", "/v1/orders", body=order),
+        to_shop(subject, "PATCH", "/v1/orders/ord_1", body={"version": 3, "gift": True}),
     ]
 
 
@@ -313,7 +315,6 @@ _ROUTES: Final = (("POST", "/v1/nothing"), ("GET", "/v1/things/1"), ("DELETE", "
 
 def unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
     """An upstream that does not know a route or a method, or names one that it takes."""
-    base = "/problem" if subject.profile == "problem+json" else ""
     answers = (
         native(subject.profile, 404, "route_unknown", "There is nothing at this path."),
         native(subject.profile, 405, "method_not_allowed", "Not possible here.", headers=[("Allow", "GET")]),
@@ -321,7 +322,7 @@ def unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
     for method, path in _ROUTES:
         for upstream_answer in answers:
             body = {"note": "x"} if method in ("POST", "PUT") else None
-            request = as_sent(Request(method, base + path, body=body)).adding(ASK, subject.caller())
+            request = to_shop(subject, method, path, body=body).adding(ASK, subject.caller())
             feedback = subject.through(request, upstream_answer).feedback
             if feedback is not None and feedback.get("recovery") == "terminal":
                 text = f"{method} {path} is not known here, and that is called the end."
@@ -360,73 +361,38 @@ _CALLS: Final[Mapping[str, Request]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """How an upstream says when to come back."""
-
-    name: str
-    status: int
-    headers: Callable[[float], list[tuple[str, str]]]
-    """From the present second."""
-    seconds: float | None
-    """None where nothing that can be relied on is said."""
-    code: str = "rate_limited"
+Waited = tuple[str, float | None, AnnotatedError]
+"""Of which call and wait, how many seconds are to be passed on, what was said."""
 
 
-def _date(second: float) -> str:
-    return formatdate(second, usegmt=True)
-
-
-WAITS: Final = (
-    Wait("Retry-After in seconds", 429, lambda now: [("Retry-After", "7")], 7),
-    Wait("Retry-After of a server that is down", 503, lambda now: [("Retry-After", "120")], 120),
-    Wait("Retry-After of no seconds", 429, lambda now: [("Retry-After", "0")], 0),
-    Wait(
-        "Retry-After as a date",
-        429,
-        lambda now: [("Date", _date(now)), ("Retry-After", _date(now + 30))],
-        30,
-    ),
-    Wait(
-        "Retry-After as a date, by a clock that is an hour late",
-        503,
-        lambda now: [("Date", _date(now - 3600)), ("Retry-After", _date(now - 3600 + 45))],
-        45,
-    ),
-    Wait("Retry-After as a date that is past", 429, lambda now: [("Date", _date(now)), ("Retry-After", _date(0))], 0),
-    Wait("Retry-After that is no number", 429, lambda now: [("Retry-After", "soon")], None),
-    Wait("Retry-After below nothing", 429, lambda now: [("Retry-After", "-5")], None),
-    Wait("no word of when", 429, lambda now: [], None),
-    Wait(
-        "the second at which a rate limit begins anew",
-        429,
-        lambda now: [("Date", _date(now)), ("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", str(int(now) + 60))],
-        60,
-    ),
-    Wait("Retry-After where a person has to act", 403, lambda now: [("Retry-After", "7")], None, "approval_required"),
-)
-
-
-def _cached_waits(subject: Subject) -> list[tuple[str, Wait, AnnotatedError]]:
+def _cached_waits(subject: Subject) -> list[Waited]:
     return subject.cached("waits", lambda: list(_waits(subject)))
 
 
-def _waits(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
+def _waits(subject: Subject) -> Iterator[Waited]:
     """Have every kind of call answered with every kind of wait."""
-    base = "/problem" if subject.profile == "problem+json" else ""
-    for wait in WAITS:
+    for wait in of_reference("waits"):
         for name, call in _CALLS.items():
-            request = Request(call.method, base + call.path, headers=call.headers, body=call.body)
-            script = native(subject.profile, wait.status, wait.code, "Not just now.", headers=wait.headers(time.time()))
+            now = time.time()
+            headers = [(header, _timed(value, now)) for header, value in wait["headers"].items()]
+            code = wait.get("code", "rate_limited")
+            script = native(subject.profile, wait["status"], code, "Not just now.", headers=headers)
             with answering_for_upstream(subject, lambda received, script=script: script):  # type: ignore[misc]
-                sent = as_sent(request).adding(ASK, subject.caller())
+                sent = as_sent(below(subject, call)).adding(ASK, subject.caller())
                 response = send_for_answer(subject, sent)
-            yield f"{wait.name}, {name}", wait, annotated_error(subject, sent, response)
+            yield f"{wait['name']}, {name}", wait.get("seconds"), annotated_error(subject, sent, response)
+
+
+def _timed(value: str, now: float) -> str:
+    """Return a header with `{N}` as the date N seconds from now, and `{+N}` as that second."""
+    value = re.sub(r"\{\+(\d+)\}", lambda match: str(int(now) + int(match[1])), value)
+    return re.sub(r"\{(-?\d+)\}", lambda match: formatdate(now + int(match[1]), usegmt=True), value)
 
 
 def passed_on(subject: Subject) -> Iterator[Finding]:
     spoke = 0
-    for name, wait, annotated in _cached_waits(subject):
+    waits = _cached_waits(subject)
+    for name, seconds, annotated in waits:
         if annotated.feedback is None:
             continue
         spoke += 1
@@ -434,18 +400,14 @@ def passed_on(subject: Subject) -> Iterator[Finding]:
         after_seconds = annotated.retry.get("after_seconds")
         if annotated.terminal:
             continue
-        if wait.seconds is None and after_seconds is not None:
+        if seconds is None and after_seconds is not None:
             text = f"The upstream does not say when to come back ({name}), and the feedback does."
             yield Finding("SRF-RTY-01", text, None, after_seconds, annotated.sent)
-        elif (
-            wait.seconds is not None
-            and "retry-after" not in annotated.headers
-            and not _is_about(after_seconds, wait.seconds)
-        ):
+        elif seconds is not None and "retry-after" not in annotated.headers and not _is_about(after_seconds, seconds):
             text = f"The wait that the upstream names ({name}) is not passed on."
-            yield Finding("SRF-RTY-01", text, wait.seconds, after_seconds, annotated.sent)
+            yield Finding("SRF-RTY-01", text, seconds, after_seconds, annotated.sent)
     if not spoke:
-        yield no_feedback(len(WAITS) * len(_CALLS), "SRF-RTY-01")
+        yield no_feedback(len(waits), "SRF-RTY-01")
 
 
 def _is_about(value: object, seconds: float) -> bool:

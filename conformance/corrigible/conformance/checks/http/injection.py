@@ -14,13 +14,12 @@ from typing import Any, Final
 
 from corrigible.conformance.checks.support import exchange
 from corrigible.conformance.checks.support.exchange import ASK
-from corrigible.conformance.model.yaml_file import VECTORS
+from corrigible.conformance.model.vector import request_of
 from corrigible.conformance.reference.upstream import Received, Script, answer
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, KeepAlive
 from corrigible.conformance.validators.finding import Finding, texts
 from corrigible.conformance.validators.trust import hidden
-from corrigible.schema import Request
 from corrigible.schema.exchange import Json
 
 _ENOUGH: Final = 80
@@ -35,15 +34,12 @@ class Payload:
 
 
 @cache
-def group(name: str) -> Any:
-    """Return a part of `vectors/injection.json`."""
-    return json.loads((VECTORS / "injection.json").read_text("utf-8"))[name]
-
-
-@cache
 def payloads() -> tuple[Payload, ...]:
     """Return the hostile texts."""
-    return tuple(Payload(one["id"], one["kind"], one["text"], tuple(one["markers"])) for one in group("payloads"))
+    return tuple(
+        Payload(one["id"], one["kind"], one["text"], tuple(one["markers"]))
+        for one in exchange.listed("injection", "payloads")
+    )
 
 
 def with_text(value: Any, text: str) -> Any:
@@ -69,10 +65,8 @@ def refusal(profile: str, place: Mapping[str, Any], text: str) -> Script:
 
 def tried(subject: Subject) -> Iterator[tuple[str, Payload, HttpRequest, HttpResponse]]:
     """Put every text into every place, and yield what came back."""
-    base = "/problem" if subject.profile == "problem+json" else ""
-    for place in group("places"):
-        asked = group("requests")[place["request"]]
-        request = Request(asked["method"], base + asked["path"], body=asked.get("body"))
+    for place in exchange.listed("injection", "places"):
+        request = exchange.below(subject, request_of(exchange.listed("injection", "requests")[place["request"]]))
         with KeepAlive() as line:
             for payload in payloads():
                 with exchange.answering_for_upstream(subject, _answering(subject.profile, place, payload)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -20,15 +21,19 @@ from corrigible.conformance.checks.support.exchange import (
     annotated_error,
     answering_for_upstream,
     as_sent,
+    below,
     error_requests,
     is_trial,
     native,
     no_feedback,
+    of_reference,
     send_error_request,
     send_for_answer,
+    to_shop,
 )
 from corrigible.conformance.checks.support.known_error import KNOWN
 from corrigible.conformance.model.outcome import NotApplicable
+from corrigible.conformance.model.vector import request_of
 from corrigible.conformance.model.yaml_file import path_pattern
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.subject import Subject
@@ -93,10 +98,9 @@ def _feedbacks(
     subject: Subject, requests: Sequence[Request], callers: Sequence[tuple[str, str]]
 ) -> list[Feedback | None]:
     """Send one request after the other, and return what was said each time."""
-    base = "/problem" if subject.profile == "problem+json" else ""
     out: list[Feedback | None] = []
     for request, caller in zip(requests, callers, strict=True):
-        sent = as_sent(Request(request.method, base + request.path, request.query, body=request.body))
+        sent = as_sent(below(subject, request))
         out.append(send_for_answer(subject, sent.adding(ASK, caller)).feedback)
     return out
 
@@ -135,9 +139,8 @@ def stubborn(subject: Subject) -> Iterator[Finding]:
 
 def obedient(subject: Subject) -> Iterator[Finding]:
     """Apply what is said, and get the same error for it."""
-    base = "/problem" if subject.profile == "problem+json" else ""
     caller, feedbacks = subject.caller(), []
-    request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
+    request = to_shop(subject, "POST", "/v1/orders", body=_WRONG)
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
         for _ in range(5):
             feedback = send_for_answer(subject, request.adding(ASK, caller)).feedback
@@ -232,8 +235,7 @@ def insisting(subject: Subject) -> Iterator[Finding]:
 
 def uncounted(subject: Subject) -> Iterator[Finding]:
     """Answers that showed no suggestions were no advice that failed: what follows is the first time."""
-    base = "/problem" if subject.profile == "problem+json" else ""
-    request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
+    request = to_shop(subject, "POST", "/v1/orders", body=_WRONG)
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
         fresh = send_for_answer(subject, request.adding(ASK, subject.caller())).feedback
         caller = subject.caller()
@@ -252,10 +254,9 @@ _MISTAKES: Final = ({"limit": "500"}, {"statuss": "draft"}, {"sort": "creatd"}, 
 
 def mistakes(subject: Subject) -> Iterator[Finding]:
     """Several mistakes of one caller at one operation are several mistakes."""
-    base = "/problem" if subject.profile == "problem+json" else ""
     caller, feedbacks = subject.caller(), []
     for query in _MISTAKES:
-        request = as_sent(Request("GET", f"{base}/v1/orders", query))
+        request = to_shop(subject, "GET", "/v1/orders", query=query)
         feedbacks.append(send_for_answer(subject, request.adding(ASK, caller)).feedback)
     if all(feedback is None for feedback in feedbacks):
         yield no_feedback(len(feedbacks), "SRF-SEC-08")
@@ -345,30 +346,12 @@ def _only(request: HttpRequest, script: Script | None) -> Answering:
 
 
 def _with_secrets(subject: Subject) -> Iterator[tuple[Request, tuple[str, ...], Script | None]]:
-    base = "/problem" if subject.profile == "problem+json" else ""
-    profile = subject.profile
-    card, token, key, session, bearer = (
-        *("4242424242424242", "tok-in-the-body-77", "key-in-a-header-88", "session-in-a-cookie-99", "bearer-token-66"),
-    )
-    headers = {"x-api-key": key, "cookie": f"sid={session}", "authorization": f"Bearer {bearer}-{subject.case()}"}
-    wrong = {**_ORDER, "currency": "eurr", "payment": {"card_number": card, "token": token}}
-    everything = (card, token, key, session, bearer)
-    # The fault is beside the secrets, ...
-    yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, None
-    # ... in a secret itself, which a cast or a guard would repeat, ...
-    odd = {**_ORDER, "payment": {"card_number": int(card), "cvc": 987654, "token": token}}
-    yield Request("POST", f"{base}/v1/orders", headers=headers, body=odd), (*everything, "987654"), None
-    # ... in its name, ...
-    misspelt = {**_ORDER, "payment": {"card_number": card, "tokn": token}}
-    yield Request("POST", f"{base}/v1/orders", body=misspelt), (card, token), None
-    # ... in a query that should have none, ...
-    query = {"api_key": "key-in-a-query-55", "statuss": "draft"}
-    yield Request("GET", f"{base}/v1/orders", query), ("key-in-a-query-55",), None
-    # ... and in what the upstream repeats.
-    echo = native(profile, 400, "enum", f"{card} {token} {key} {session} {bearer} are wrong.", "currency")
-    yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, echo
-    script = native(profile, 400, "type", "No.", "payment.card_number", [("X-Debug", bearer)])
-    yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, script
+    case = subject.case()
+    for entry in of_reference("secrets"):
+        request = below(subject, request_of(entry["request"]))
+        headers = {name: value.replace("{case}", case) for name, value in request.headers.items()}
+        script = native(subject.profile, **entry["answer"]) if "answer" in entry else None
+        yield replace(request, headers=headers), tuple(entry["secrets"]), script
 
 
 # --- look-ups ---
@@ -405,10 +388,9 @@ class _Asked(NamedTuple):
 
 
 def _looking_up(subject: Subject, other_origin: str) -> Iterator[_Asked]:
-    base = "/problem" if subject.profile == "problem+json" else ""
-    refund = Request("POST", f"{base}/v1/refunds", body={"order": "ord_1", "amount": 500})
+    refund = Request("POST", "/v1/refunds", body={"order": "ord_1", "amount": 500})
     hostile = [
-        Request("POST", f"{base}/v1/refunds", body={"order": order, "amount": 500})
+        Request("POST", "/v1/refunds", body={"order": order, "amount": 500})
         for order in (
             f"{other_origin}/x",
             f"//{other_origin.partition('//')[2]}/x",
@@ -430,18 +412,18 @@ def _looking_up(subject: Subject, other_origin: str) -> Iterator[_Asked]:
         return large if received.sent.target.endswith("/v1/refunds") else None
 
     for provocation in error_requests(subject):
-        yield _observed(subject, provocation.request, [subject.caller()])
-    yield _observed(subject, refund, [])  # somebody without any credentials
+        yield _observed(subject, as_sent(provocation.request), [subject.caller()])
+    yield _observed(subject, as_sent(below(subject, refund)), [])  # somebody without any credentials
     with answering_for_upstream(subject, redirecting):
-        yield _observed(subject, refund, [subject.caller()])
+        yield _observed(subject, as_sent(below(subject, refund)), [subject.caller()])
     with answering_for_upstream(subject, linking):
-        yield _observed(subject, refund, [subject.caller()])
+        yield _observed(subject, as_sent(below(subject, refund)), [subject.caller()])
         for request in hostile:
-            yield _observed(subject, request, [subject.caller()])
+            yield _observed(subject, as_sent(below(subject, request)), [subject.caller()])
 
 
-def _observed(subject: Subject, request: Request, credentials: list[tuple[str, str]]) -> _Asked:
-    sent = as_sent(request).adding(ASK, *credentials)
+def _observed(subject: Subject, request: HttpRequest, credentials: list[tuple[str, str]]) -> _Asked:
+    sent = request.adding(ASK, *credentials)
     before = len(subject.suite_upstream.requests)
     response = send_for_answer(subject, sent)
     return _Asked(sent, response.feedback, _sent_meanwhile(subject, before, sent))
@@ -562,18 +544,17 @@ def _forbidding(profile: str) -> Answering:
 
 def no_oracle(subject: Subject) -> Iterator[Finding]:
     """Let somebody look, then refuse the same look-ups to somebody else: nothing of them is told."""
-    base = "/problem" if subject.profile == "problem+json" else ""
     order = {**_ORDER, "lines": [{"sku": "cofee", "quantity": 1}]}
     calls = (
-        (Request("POST", f"{base}/v1/orders", body=order), ("kettle", "biscuit", '"coffee"')),
-        (Request("POST", f"{base}/v1/refunds", body={"order": "ord_1", "amount": 500}), ("300", "700", "1000")),
+        (to_shop(subject, "POST", "/v1/orders", body=order), ("kettle", "biscuit", '"coffee"')),
+        (to_shop(subject, "POST", "/v1/refunds", body={"order": "ord_1", "amount": 500}), ("300", "700", "1000")),
     )
     spoke = False
     for request, values in calls:
-        first = send_for_answer(subject, as_sent(request).adding(ASK, subject.caller()))
+        first = send_for_answer(subject, request.adding(ASK, subject.caller()))
         spoke = spoke or first.feedback is not None
         with answering_for_upstream(subject, _forbidding(subject.profile)):
-            sent = as_sent(request).adding(ASK, subject.caller())
+            sent = request.adding(ASK, subject.caller())
             response = send_for_answer(subject, sent)
         whole = json.dumps(response.feedback, ensure_ascii=False) if response.feedback is not None else ""
         for value in values:

@@ -68,22 +68,20 @@ class Case(NamedTuple):
 
 
 @cache
-def framing(group: str) -> tuple[Mapping[str, Any], ...]:
-    """Return a group in `vectors/framing.json`."""
-    document = json.loads((VECTORS / "framing.json").read_text("utf-8"))
-    return tuple(document[group])
+def listed(file: str, group: str) -> Any:
+    """Return a group of a file of vectors."""
+    return json.loads((VECTORS / f"{file}.json").read_text("utf-8"))[group]
 
 
 @cache
 def cases(group: str) -> tuple[Case, ...]:
     """Return the cases of a group in `vectors/passing.json`."""
-    document = json.loads((VECTORS / "passing.json").read_text("utf-8"))
-    usual = document["requests"]
+    usual = listed("passing", "requests")
     return tuple(
         Case(
             entry["name"], _as_request(usual.get(asked, asked) if isinstance(asked, str) else asked), _as_script(entry)
         )
-        for entry in document[group]
+        for entry in listed("passing", group)
         for asked in [entry.get("sent", "GET")]
     )
 
@@ -289,12 +287,16 @@ NEEDS_PROVOCATIONS: Final = (
 )
 _CREDENTIAL: Final = re.compile("authorization|cookie|(?<!idempotency-)key$|token|secret", re.IGNORECASE)
 
-_FILE: Final = SUITE / "reference" / "provocations.yaml"
+
+@cache
+def of_reference(name: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the entries of a YAML file about the reference API."""
+    return tuple(load_yaml((SUITE / "reference" / f"{name}.yaml").read_text("utf-8")))
 
 
 @cache
 def _own_requests() -> tuple[ErrorRequest, ...]:
-    return tuple(_read(entry) for entry in load_yaml(_FILE.read_text("utf-8")))
+    return tuple(map(_read, of_reference("provocations")))
 
 
 def _read(entry: Mapping[str, Any]) -> ErrorRequest:
@@ -315,14 +317,20 @@ def error_requests(subject: Subject) -> tuple[ErrorRequest, ...]:
         return tuple(_read({"name": f"provocation {number + 1}", **entry}) for number, entry in enumerate(configured))
     if subject.upstream is None:
         raise Missing(NEEDS_PROVOCATIONS)
-    if subject.profile == "problem+json":
-        return tuple(_below(error_request, api.PROBLEM) for error_request in _own_requests())
-    return _own_requests()
+    return tuple(replace(one, request=below(subject, one.request)) for one in _own_requests())
 
 
-def _below(error_request: ErrorRequest, base: str) -> ErrorRequest:
-    request = error_request.request
-    return replace(error_request, request=replace(request, path=base + request.path))
+def below(subject: Subject, request: Request) -> Request:
+    """Return a request to the reference API where it speaks the dialect of the subject's profile."""
+    base = api.PROBLEM if subject.profile == "problem+json" else ""
+    return replace(request, path=base + request.path)
+
+
+def to_shop(
+    subject: Subject, method: str, path: str, *, body: Json = None, query: Mapping[str, Json] | None = None
+) -> HttpRequest:
+    """Return a request to the reference API as it goes out."""
+    return as_sent(below(subject, Request(method, path, query or {}, body=body)))
 
 
 def with_several_faults(subject: Subject) -> list[ErrorRequest]:

@@ -21,8 +21,8 @@ from corrigible.conformance.checks.support.exchange import (
     ASK,
     JSON,
     answering_for_upstream,
-    framing,
     is_trial,
+    listed,
 )
 from corrigible.conformance.reference.upstream import Answering, Received, Script, answer
 from corrigible.conformance.suite.subject import Pair, Subject
@@ -38,7 +38,7 @@ _BARE: Final = re.compile(rb"\r(?!\n)|(?<!\r)\n")
 
 
 def read_in_one_way(subject: Subject) -> Iterator[Finding]:
-    for entry in framing("ambiguous"):
+    for entry in listed("framing", "ambiguous"):
         yield from _send_malformed(subject, entry["name"], entry["start"], entry.get("lines", ""), entry["after"])
 
 

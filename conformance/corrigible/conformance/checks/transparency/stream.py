@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
-from corrigible.conformance.checks.support.exchange import ASK, JSON, as_bytes, cases, framing
+from corrigible.conformance.checks.support.exchange import ASK, JSON, as_bytes, cases, listed
 from corrigible.conformance.checks.transparency.passing import GET
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.reference.upstream import Echo, Hear, Part, Script, Wait, answer
@@ -52,7 +52,7 @@ _LENGTH: Final = 3 << 20
 
 
 def streams_flow(subject: Subject) -> Iterator[Finding]:
-    for entry in framing("streams"):
+    for entry in listed("framing", "streams"):
         name, start, seen_event = entry["name"], entry["head"], threading.Event()
         first, second, coded = as_bytes(entry["first"]), as_bytes(entry["second"]), "chunked" in start
         parts: tuple[Part, ...] = (
