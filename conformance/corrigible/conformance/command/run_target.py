@@ -57,7 +57,7 @@ class RunTarget:
         """Return the first line of a record: the subjects that are checked, and what a level would rest on."""
         pairs = list(chosen)
         specs = dict.fromkeys(id(spec) for spec, _ in pairs)
-        listed = clauses(self.level)
+        listed = list(book().up_to(self.level))
         return Header(
             suite=version("corrigible"),
             subject=self.subject(),
@@ -84,7 +84,7 @@ class RunTarget:
 
     def clauses(self) -> dict[str, Clause]:
         """Return the requirements of the level by id."""
-        return {clause.id: clause for clause in clauses(self.level)}
+        return {clause.id: clause for clause in book().up_to(self.level)}
 
 
 def _due(spec: SubjectSpec, everything: Iterable[Chosen], listed: Iterable[Clause]) -> list[str]:
@@ -323,23 +323,3 @@ def _digests(packs: Iterable[str]) -> dict[str, str]:
             digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
         digests[pack] = f"sha256:{digest.hexdigest()}"
     return digests
-
-
-def clauses(level: str) -> list[Clause]:
-    """Return the requirements up to a level, as a record keeps them."""
-    names = {requirement.id: group.title for group in book().groups for requirement in group.requirements}
-    return [
-        Clause(
-            id=requirement.id,
-            level=requirement.level,
-            must=requirement.must,
-            title=requirement.title,
-            text=requirement.text,
-            why=requirement.why,
-            group=names[requirement.id],
-            where=requirement.anchor,
-            profiles=sorted(requirement.profiles),
-            roles=sorted(requirement.roles),
-        )
-        for requirement in book().up_to(level)
-    ]

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from corrigible.conformance.model.outcome import PROFILES, ROLES, did_you_mean
 from corrigible.conformance.model.yaml_file import SUITE, Where, read_yaml
+from corrigible.conformance.suite.record import Clause
 from corrigible.conformance.suite.subject import Check
 
 LEVELS: Final = ("L0", "L1", "L2", "L3")
@@ -71,38 +72,13 @@ class _File(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
-    """One numbered sentence of what a subject must or should do."""
-
-    id: str
-    level: str
-    keyword: str
-    title: str
-    text: str
-    why: str
-    clauses: tuple[str, ...]
-    """Of the contract's SPEC.md."""
-    profiles: frozenset[str]
-    roles: frozenset[str]
-
-    @property
-    def must(self) -> bool:
-        return self.keyword == "MUST"
-
-    @property
-    def anchor(self) -> str:
-        """Where SPEC.md has it."""
-        return f"SPEC.md#{self.id.lower()}"
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
     """Requirements about one thing."""
 
     name: str
     title: str
     about: str
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[Clause, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +89,13 @@ class Book:
     reserved: tuple[Reserved, ...] = ()
 
     @property
-    def requirements(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Clause, ...]:
         return tuple(requirement for group in self.groups for requirement in group.requirements)
 
-    def get(self, id: str) -> Requirement | None:
+    def get(self, id: str) -> Clause | None:
         return next((requirement for requirement in self.requirements if requirement.id == id.upper()), None)
 
-    def up_to(self, level: str) -> tuple[Requirement, ...]:
+    def up_to(self, level: str) -> tuple[Clause, ...]:
         """Return what a claim of this level rests on: its own requirements and those of the levels below."""
         return tuple(requirement for requirement in self.requirements if requirement.level <= level)
 
@@ -139,26 +115,24 @@ def read(path: Path) -> Book:
     return Book(tuple(_group(group) for group in document.groups), document.reserved)
 
 
-def _group(group_text: _Group) -> Group:
-    return Group(
-        group_text.group,
-        group_text.title,
-        group_text.about,
-        tuple(
-            Requirement(
-                entry.id,
-                entry.level or group_text.level,
-                entry.keyword,
-                entry.title,
-                entry.text,
-                entry.why,
-                entry.clauses,
-                frozenset(entry.profiles or group_text.profiles),
-                frozenset(entry.roles or group_text.roles),
-            )
-            for entry in group_text.requirements
-        ),
+def _group(group: _Group) -> Group:
+    requirements = (
+        Clause(
+            id=entry.id,
+            level=entry.level or group.level,
+            must=entry.keyword == "MUST",
+            title=entry.title,
+            text=entry.text,
+            why=entry.why,
+            group=group.title,
+            where=f"SPEC.md#{entry.id.lower()}",
+            profiles=sorted(entry.profiles or group.profiles),
+            roles=sorted(entry.roles or group.roles),
+            numbers=entry.clauses,
+        )
+        for entry in group.requirements
     )
+    return Group(group.group, group.title, group.about, tuple(requirements))
 
 
 def _problems(document: _File) -> Iterator[tuple[Where, str]]:
@@ -193,7 +167,7 @@ def _unknown(path: Where, profiles: Iterable[str], roles: Iterable[str]) -> Iter
 class Traced:
     """One requirement and the checks that hold it, by id."""
 
-    requirement: Requirement
+    requirement: Clause
     checks: tuple[str, ...]
 
 
@@ -208,12 +182,12 @@ class Traceability:
     """Check and requirement that have no role in common, or no profile."""
 
     @property
-    def unchecked(self) -> tuple[Requirement, ...]:
+    def unchecked(self) -> tuple[Clause, ...]:
         """MUSTs that no check holds."""
         return tuple(row.requirement for row in self.rows if row.requirement.must and not row.checks)
 
 
-def traceability(checks: Iterable[Check], requirements: Sequence[Requirement] | None = None) -> Traceability:
+def traceability(checks: Iterable[Check], requirements: Sequence[Clause] | None = None) -> Traceability:
     """Return which checks hold which requirement. By default the requirements are those of this suite."""
     by_id = {
         requirement.id: requirement for requirement in (book().requirements if requirements is None else requirements)
@@ -227,7 +201,7 @@ def traceability(checks: Iterable[Check], requirements: Sequence[Requirement] | 
                 strangers.append((check.id, id))
                 continue
             checks_by_id[id].append(check.id)
-            if not (check.roles & by_id[id].roles and check.profiles & by_id[id].profiles):
+            if not (check.roles.intersection(by_id[id].roles) and check.profiles.intersection(by_id[id].profiles)):
                 misplaced.append((check.id, id))
     rows = tuple(Traced(requirement, tuple(checks_by_id[id])) for id, requirement in by_id.items())
     return Traceability(rows, tuple(strangers), tuple(misplaced))
@@ -239,9 +213,9 @@ def traceability_table(traced: Traceability) -> str:
     for row in traced.rows:
         requirement = row.requirement
         checks = ", ".join(f"`{id}`" for id in row.checks) or ("**none**" if requirement.must else "none")
-        link = f"[{requirement.id}]({requirement.anchor}) {requirement.title}"
+        link = f"[{requirement.id}]({requirement.where}) {requirement.title}"
         lines.append(
-            f"| {link} | {requirement.keyword} | {requirement.level} | {', '.join(requirement.clauses)} | {checks} |"
+            f"| {link} | {requirement.weight} | {requirement.level} | {', '.join(requirement.numbers)} | {checks} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -270,7 +244,7 @@ def render(book: Book) -> str:
     """Return the text of SPEC.md."""
     return rendered(
         "suite/SPEC.md.jinja",
-        {"slug": _slug, "named": _named},
+        {"slug": _slug, "named": named},
         book=book,
         all=book.requirements,
         levels=LEVEL_NAMES,
@@ -284,8 +258,9 @@ def _slug(group: Group) -> str:
     return f"{group.name}: {group.title}".lower().replace(":", "").replace("+", "").replace(" ", "-")
 
 
-def _named(names: frozenset[str], all_names: Sequence[str]) -> str:
-    if names == frozenset(all_names):
+def named(names: Sequence[str], all_names: Sequence[str]) -> str:
+    """Return names of profiles or of roles for people."""
+    if set(names) == set(all_names):
         return f"every {'profile' if all_names is PROFILES else 'role'}"
     return ", ".join(name for name in all_names if name in names)
 
