@@ -40,22 +40,10 @@ ASK: Final = ("Prefer", "recovery-feedback=reflective")
 """Sent throughout: a proxy that was not asked for feedback has nothing to add anyway."""
 
 
-JUDGES: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (
-    shape.judge,
-    edit.judge,
-    intent.judge,
-    intent.judge_guesses,
-    trust.judge_retries,
-    trust.judge,
-)
-
-
 def feedback_findings(annotated: AnnotatedError, requirements: frozenset[str] | None = None) -> Iterator[Finding]:
     """Yield what is wrong, of the given requirements or of all. What is no feedback at all is only said to be none."""
-    if not isinstance(annotated.feedback, Mapping):
-        findings = shape.judge(annotated)
-    else:
-        findings = (finding for judge in JUDGES for finding in judge(annotated))
+    judges = (shape, edit, intent, trust) if isinstance(annotated.feedback, Mapping) else (shape,)
+    findings = (finding for each in judges for finding in each.judge(annotated))
     yield from (finding for finding in findings if requirements is None or finding.requirement in requirements)
 
 
