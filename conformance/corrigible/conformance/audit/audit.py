@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -171,18 +171,14 @@ def gather(names: Sequence[str | None], tasks: Sequence[Path], corrigible: Seque
     return [*subjects, *(task_file(path, subjects) for path in paths)]
 
 
-def audit(subjects: Sequence[AuditSubject], on_progress: Callable[[int], None] = lambda count: None) -> Audit:
-    """Search all scopes. `on_progress` gets the number of scopes that were searched since its last call."""
-    hits: list[Hit] = []
-    for subject in subjects:
-        for scope in subject.scopes:
-            for text in scope.texts:
-                hits += search(text, scope.fixes)
-            on_progress(1)
+def audit(subjects: Sequence[AuditSubject]) -> Audit:
+    """Search all scopes."""
+    scopes = (scope for subject in subjects for scope in subject.scopes)
+    hits = (hit for scope in scopes for text in scope.texts for hit in search(text, scope.fixes))
     return Audit(tuple(subjects), tuple(_once(hits)))
 
 
-def _once(all_hits: Sequence[Hit]) -> Iterator[Hit]:
+def _once(all_hits: Iterable[Hit]) -> Iterator[Hit]:
     seen: set[tuple[str, str, str]] = set()
     for hit in all_hits:
         key = (hit.text.where, hit.text.channel, str(hit.fix.value))

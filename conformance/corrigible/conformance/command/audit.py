@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 from corrigible.conformance.audit.audit import Audit, Hit, audit, document, gather
-from corrigible.conformance.audit.subject import AuditSubject, command
+from corrigible.conformance.audit.subject import command
 from corrigible.conformance.command import Subparsers, several, subcommand
 from corrigible.conformance.model.outcome import usable
 
 _SHOWN = 5
-_LONG = 2000
-"""The number of scopes from which a progress bar is shown."""
 
 
 def add(subparsers: Subparsers) -> None:
@@ -47,8 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Audit, print the results, and return the exit status."""
     names: Sequence[str | None] = args.packs or [None]
     subjects = gather(names, [path for paths in args.tasks for path in paths], command(args.corrigible))
-    with _bar(subjects) as on_progress:
-        result = audit(subjects, on_progress)
+    result = audit(subjects)
     date = datetime.now(UTC).date().isoformat()
     certificate = document(result, suite=version("corrigible"), date=date)
     leaks = bool(result.leaks or (args.strict and result.disclosed))
@@ -102,17 +97,3 @@ def _hit_lines(label: str, hit: Hit) -> Iterator[str]:
         f", for {hit.fix.name}" if hit.fix.name else ""
     )
     yield ""
-
-
-@contextmanager
-def _bar(subjects: Sequence[AuditSubject]) -> Iterator[Callable[[int], None]]:
-    total = sum(len(subject.scopes) for subject in subjects)
-    if total < _LONG or not sys.stderr.isatty() or os.environ.get("CI"):
-        yield lambda count: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("searching", total=total)
-        yield lambda count: bar.advance(task, count)

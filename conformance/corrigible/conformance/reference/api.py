@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
@@ -102,7 +103,7 @@ class Shop:
     def __call__(self, received: Received) -> Script:
         status, body, problem = self.respond(received.sent)
         kind = "application/problem+json" if problem and status >= 400 else "application/json"
-        return answer(status, body, [("Content-Type", kind)], reason=_REASONS.get(status, "Refused"))
+        return answer(status, body, [("Content-Type", kind)], reason=HTTPStatus(status).phrase)
 
     def stock(self, caller: str) -> Stock:
         """Return the shop of a caller, as the Authorization header names it."""
@@ -383,15 +384,5 @@ _OPERATIONS: Final[Mapping[str, Callable[[Call], tuple[int, Json]]]] = {
     "createShipment": _create_shipment,
     "listRefunds": _list_refunds,
     "createRefund": _create_refund,
-}
-_REASONS: Final = {
-    200: "OK",
-    201: "Created",
-    400: "Bad Request",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    409: "Conflict",
-    422: "Unprocessable Content",
 }
 __all__ = ["DESCRIPTION", "PACK", "PROBLEM", "SPEC", "Complaint", "Refusal", "Route", "Shop", "Stock"]

@@ -94,11 +94,11 @@ def _after(suggestion: Mapping[str, Json], before: Any, request: Request) -> Any
     parameters = suggestion.get("parameters")
     if finding.base_action(suggestion) == "MODIFY_PARAMS" and isinstance(parameters, Mapping) and parameters:
         whole = deepcopy(before)
-        bodiless = whole["body"] is None and request.method.upper() in ("GET", "HEAD", "DELETE")
+        bodiless = whole.get("body") is None and request.method.upper() in ("GET", "HEAD", "DELETE")
         member = "query" if bodiless else "body"
-        if whole[member] is not None and not isinstance(whole[member], Mapping):
+        if not isinstance(whole.get(member), Mapping | None):
             raise Unapplied("the body is no object, so the parameters have nowhere to go")
-        whole[member] = merge(whole[member], parameters)
+        whole[member] = merge(whole.get(member), parameters)
         return whole
     return before
 
@@ -394,9 +394,9 @@ def _proven(suggestion: Mapping[str, Json]) -> bool:
     if not isinstance(confidence, Mapping) or confidence.get("basis") != "observed":
         return False
     successes, trials = confidence.get("successes"), confidence.get("trials")
-    if not isinstance(successes, int) or not isinstance(trials, int) or trials < 20 or successes > trials:
+    if not isinstance(successes, int) or not isinstance(trials, int) or trials < 20:
         return False
-    return wilson(successes, trials) >= 0.9
+    return 0 <= successes <= trials and wilson(successes, trials) >= 0.9
 
 
 def wilson(successes: int, trials: int) -> float:

@@ -18,6 +18,7 @@ from corrigible.conformance.checks.support.exchange import (
     ASK,
     PROFILES,
     Refused,
+    again,
     annotated_error,
     answering_for_upstream,
     as_sent,
@@ -281,12 +282,12 @@ def follow(
     caller = subject.caller() if fresh else refusal.caller
     own = [*credentials(subject, caller), *((n, v) for n, v in refusal.sent.headers if n.lower() == "cookie")]
     for step in follows.steps:
-        response = send_for_answer(subject, signed(_again(step), own))
+        response = send_for_answer(subject, signed(again(step), own))
         if response.status >= 400:
             sentence = f"A step that the feedback about {refusal.by.name} names is refused with {response.status}."
-            yield Finding("SRF-COR-14", sentence, "an accepted step", _excerpt(response), _again(step))
+            yield Finding("SRF-COR-14", sentence, "an accepted step", _excerpt(response), again(step))
             return
-    request = signed(_again(follows.request), own)
+    request = signed(again(follows.request), own)
     response = send_for_answer(subject, request)
     if response.status >= 400:
         sentence = f"The request that the feedback about {refusal.by.name} leads to is refused with {response.status}."
@@ -302,12 +303,6 @@ def follow(
             f"After the repair of {refusal.by.name} the API holds something else at {state['path']}, {state['member']}."
         )
         yield Finding("SRF-COR-14", sentence, state["value"], value, request)
-
-
-def _again(request: Request) -> HttpRequest:
-    left_out = {"authorization", "cookie", "prefer"}
-    headers = {name: value for name, value in request.headers.items() if name.lower() not in left_out}
-    return as_sent(Request(request.method, request.path, request.query, headers, request.body, request.form))
 
 
 _ROUTES: Final = (("POST", "/v1/nothing"), ("GET", "/v1/things/1"), ("DELETE", "/v1/orders"), ("PUT", "/v1/items/tea"))

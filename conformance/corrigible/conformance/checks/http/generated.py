@@ -16,8 +16,9 @@ from typing import Final
 from corrigible.conformance.checks.http import generated_request as generate
 from corrigible.conformance.checks.http.generated_request import Generated
 from corrigible.conformance.checks.support.exchange import (
+    OWN,
+    again,
     annotated_error,
-    as_sent,
     credentials,
     description,
     feedback_findings,
@@ -238,7 +239,7 @@ def _repair_findings(subject: Subject, answer: Answer, pace: _Pace) -> Iterator[
             "SRF-COR-14", sentence, "feedback of the contract", answer.annotated_error.feedback, place=FEEDBACK
         )
         return
-    if not isinstance(follows, Next) or _same(follows.request, document):
+    if not isinstance(follows, Next) or follows.request == document:
         return  # it ends, it asks, or the same request is to be sent again: nothing that would mend anything
     spec = description(subject)
     if spec is not None and (left := _remaining_breaches(spec, document, follows.request)):
@@ -250,19 +251,11 @@ def _repair_findings(subject: Subject, answer: Answer, pace: _Pace) -> Iterator[
         return
     for request in (*follows.steps, follows.request):
         pace.wait()
-        response = subject.wire.send(_again(request, answer.sent))
+        own = [header for header in answer.sent.headers if header[0].lower() in OWN]
+        response = subject.wire.send(again(request).adding(*own))
     if response.status >= 400 and _complaint(response) == _complaint(answer.got):
         sentence = "The request that the feedback leads to is refused with the very same words."
         yield Finding("SRF-COR-14", sentence, "another answer", _native(response))
-
-
-def _same(request: Request, other: Request) -> bool:
-    return (request.method, request.path, request.query, request.body) == (
-        other.method,
-        other.path,
-        other.query,
-        other.body,
-    ) and (request.headers == other.headers)
 
 
 def _remaining_breaches(spec: Description, before: Request, after: Request) -> list[Breach]:
@@ -274,14 +267,6 @@ def _remaining_breaches(spec: Description, before: Request, after: Request) -> l
 
 def _at(request: Request, pointer: str) -> Json:
     return value_at(request.document(), pointer_parts(pointer) or ())
-
-
-def _again(request: Request, first: HttpRequest) -> HttpRequest:
-    """Return a request document as it goes out, by the one who sent the first."""
-    own = {"authorization", "prefer", "cookie"}
-    headers = {name: value for name, value in request.headers.items() if name.lower() not in own}
-    sent_again = as_sent(Request(request.method, request.path, request.query, headers, request.body, request.form))
-    return sent_again.adding(*((name, value) for name, value in first.headers if name.lower() in own))
 
 
 def _complaint(response: HttpResponse) -> Json:

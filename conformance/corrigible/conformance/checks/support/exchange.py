@@ -432,6 +432,16 @@ def as_sent(request: Request) -> HttpRequest:
     return HttpRequest(request.method, target, tuple(headers), body)
 
 
+OWN: Final = frozenset({"authorization", "prefer", "cookie"})
+"""Headers that a caller has of its own: no request of a reader's has them."""
+
+
+def again(request: Request) -> HttpRequest:
+    """Return what a reader made of feedback as it goes out, without what is the caller's own."""
+    headers = {name: value for name, value in request.headers.items() if name.lower() not in OWN}
+    return as_sent(replace(request, headers=headers))
+
+
 @cache
 def _reference_vocabulary() -> Mapping[str, Registered]:
     manifest = load_yaml((api.PACK / "pack.yaml").read_text("utf-8"))
