@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TextIO
 from markupsafe import Markup, escape
 
 from corrigible.conformance.model.outcome import Outcome, UsageError, did_you_mean, usable
-from corrigible.conformance.report.terminal import difference, one_line, visible
+from corrigible.conformance.report.terminal import by_reason, difference, one_line, visible
 from corrigible.conformance.suite.record import (
     SLOW,
     Clause,
@@ -98,8 +98,8 @@ def render(record: Record) -> str:
         surprises=[entry for entry in record.entries if entry.outcome is Outcome.PASSED_UNEXPECTEDLY],
         advice=[entry for entry in record.entries if entry.advice],
         announced=[entry for entry in record.entries if entry.outcome is Outcome.FAILED_AS_EXPECTED],
-        not_run=_entries_by_reason(record, Outcome.NOT_RUN),
-        not_applicable=_entries_by_reason(record, Outcome.NOT_APPLICABLE),
+        not_run=by_reason(record, Outcome.NOT_RUN),
+        not_applicable=by_reason(record, Outcome.NOT_APPLICABLE),
         slow=[entry for entry in record.entries if entry.seconds >= SLOW],
         passed=[entry for entry in record.entries if entry.outcome is Outcome.PASSED],
         difference=lambda flaw: difference(*flaw.sides),
@@ -158,14 +158,6 @@ def _state(clause: Clause, standing: Standing | None) -> str:
     if standing is None:
         return "none"
     return "advice" if standing is Standing.BROKEN and not clause.must else _WORD[standing]
-
-
-def _entries_by_reason(record: Record, outcome: Outcome) -> dict[str, list[Entry]]:
-    groups: dict[str, list[Entry]] = {}
-    for entry in record.entries:
-        if entry.outcome is outcome:
-            groups.setdefault(entry.reason or "", []).append(entry)
-    return groups
 
 
 _COLOURS: Final = {Verdict.CONFORMS: "brightgreen", Verdict.DOES_NOT: "red"}
@@ -274,8 +266,8 @@ def markdown(record: Record) -> str:
         not_met=[clause for clause in record.head.clauses if clause.id in not_met],
         marks=_MARK,
         difference=lambda flaw: difference(*flaw.sides),
-        not_run=_entries_by_reason(record, Outcome.NOT_RUN),
-        not_applicable=_entries_by_reason(record, Outcome.NOT_APPLICABLE),
+        not_run=by_reason(record, Outcome.NOT_RUN),
+        not_applicable=by_reason(record, Outcome.NOT_APPLICABLE),
         slow=[entry for entry in record.entries if entry.seconds >= SLOW],
         announced=[entry for entry in record.entries if entry.outcome is Outcome.FAILED_AS_EXPECTED],
     )
