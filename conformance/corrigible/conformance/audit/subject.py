@@ -37,7 +37,7 @@ from typing import Final
 import jsonpointer
 import yaml
 
-from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.outcome import UsageError, usable
 from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.transport.process import completed
 from corrigible.schema.document import Leaf, leaves, pointer_parts
@@ -402,9 +402,8 @@ _SAVED = re.compile(r"\{[\w.]+\}")
 def task_file(path: Path, packs: Sequence[AuditSubject]) -> AuditSubject:
     """Read a file of tasks. Raises UsageError where it is none."""
     try:
-        document = load_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as problem:
-        raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
+        with usable(path):
+            document = load_yaml(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as problem:
         raise UsageError(f"{path}: no YAML: {problem}") from None
     file_members = document if isinstance(document, Mapping) else {}

@@ -11,7 +11,7 @@ import re2
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from corrigible.conformance.model.outcome import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
 
 _FAST: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -40,12 +40,8 @@ def read_yaml(
 
     `keys` returns the keys that a mapping may have; `mistakes` yields what the model does not show.
     """
-    try:
+    with usable(path):
         text = path.read_text(encoding="utf-8")
-    except OSError as problem:
-        raise UsageError(f"{path}: {problem.strerror}") from None
-    except UnicodeDecodeError as problem:
-        raise UsageError(f"{path}: no UTF-8 text: {problem.reason}") from None
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         document = load_yaml(text)

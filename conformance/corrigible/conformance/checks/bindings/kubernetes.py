@@ -27,6 +27,7 @@ from corrigible.conformance.checks.support.exchange import (
     reader_findings,
     require_answer,
     script,
+    status_changed,
 )
 from corrigible.conformance.checks.support.exchange import (
     listed as of_vectors,
@@ -96,9 +97,8 @@ def refusals(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
 
 def status_kept(subject: Subject) -> Iterator[Finding]:
     """The status line, and every native member of the Status, stay."""
-    for _, request, pair in refusals(subject):
-        if pair.through.status != pair.direct.status:
-            yield Finding("SRF-TRN-03", "the status code changed", pair.direct.status, pair.through.status, request)
+    for vector, request, pair in refusals(subject):
+        yield from status_changed(vector, request, pair.through)
         for difference in differences(pair.direct.body, pair.through.body, grown=GROWN):
             requirement = "SRF-K8S-02" if difference.pointer.startswith("/details/causes") else "SRF-TRN-05"
             yield finding(requirement, difference, request)
@@ -428,9 +428,8 @@ def _response(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def verdict_kept(subject: Subject) -> Iterator[Finding]:
     """A denial stays one, about the same question, in the same form."""
-    for _, request, pair in denials(subject):
-        if pair.through.status != pair.direct.status:
-            yield Finding("SRF-TRN-03", "the status code changed", pair.direct.status, pair.through.status, request)
+    for vector, request, pair in denials(subject):
+        yield from status_changed(vector, request, pair.through)
         native, actual = body_of(pair.direct), body_of(pair.through)
         for name in ("apiVersion", "kind"):
             if actual.get(name) != native[name]:

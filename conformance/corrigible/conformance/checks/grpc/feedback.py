@@ -364,7 +364,7 @@ def no_word_obeyed(calls: Calls) -> Iterable[Finding]:
     """Payloads in messages, details, names of fields and metadata: none of them in the feedback."""
     annotated_count = 0
     for number, payload in enumerate(payloads()):
-        text, marks = payload.text, payload.markers
+        text, marks = payload["text"], payload["markers"]
         if _IDENTIFIER.fullmatch(text):
             continue  # a name may be repeated as one
         for label, answer in [*_poisoned(text)][number % _TURNS :: _TURNS]:

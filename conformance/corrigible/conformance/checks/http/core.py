@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from corrigible.conformance.checks.support.exchange import (
     ASK,
+    NO_TRIAL,
     PROFILES,
     Refused,
     again,
@@ -44,7 +45,7 @@ from corrigible.conformance.checks.support.exchange import (
 from corrigible.conformance.model import vector
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.model.vector import difference, request_of
-from corrigible.conformance.reference.upstream import Received, Script, answer
+from corrigible.conformance.reference.upstream import Received, Script
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document
 from corrigible.conformance.validators.finding import FEEDBACK, AnnotatedError, Finding
@@ -422,16 +423,13 @@ def about_waits(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
     return run
 
 
-_NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothing is tried here."}})
-
-
 def led(id: str, *requirements: str) -> Callable[[Subject], Iterator[Finding]]:
     """Return a check that the feedback about the refusal of a vector leads where that vector allows it."""
     exchange = next(one for profile in PROFILES for one in vector.exchange(profile) if one.id == id)
     upstream_answer = script(exchange.answer)
 
     def says(received: Received) -> Script | None:
-        return _NO_TRIAL if is_trial(received.sent) else upstream_answer
+        return NO_TRIAL if is_trial(received.sent) else upstream_answer
 
     def run(subject: Subject) -> Iterator[Finding]:
         request = as_sent(exchange.request).adding(ASK, subject.caller())

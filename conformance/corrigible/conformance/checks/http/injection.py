@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from corrigible.conformance.checks.support import exchange
@@ -25,21 +23,14 @@ from corrigible.schema.exchange import Json
 _ENOUGH: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
-    id: str
-    kind: str
-    text: str
-    markers: tuple[str, ...]
+Payload = Mapping[str, Any]
+"""A hostile text, its kind and id, and the markers by which it is found."""
 
 
-@cache
-def payloads() -> tuple[Payload, ...]:
+def payloads() -> Sequence[Payload]:
     """Return the hostile texts."""
-    return tuple(
-        Payload(one["id"], one["kind"], one["text"], tuple(one["markers"]))
-        for one in exchange.listed("injection", "payloads")
-    )
+    found: Sequence[Payload] = exchange.listed("injection", "payloads")
+    return found
 
 
 def with_text(value: Any, text: str) -> Any:
@@ -75,18 +66,15 @@ def tried(subject: Subject) -> Iterator[tuple[str, Payload, HttpRequest, HttpRes
 
 
 def _answering(profile: str, place: Mapping[str, Any], payload: Payload) -> Callable[[Received], Script | None]:
-    script, listed = refusal(profile, place, payload.text), with_text(place.get("looked_up", {}), payload.text)
+    script, listed = refusal(profile, place, payload["text"]), with_text(place.get("looked_up", {}), payload["text"])
 
     def says(received: Received) -> Script | None:
         path = received.sent.target.partition("?")[0]
         if received.sent.method == "GET" and path in listed:
             return answer(200, listed[path])
-        return _NO_TRIAL if exchange.is_trial(received.sent) else script
+        return exchange.NO_TRIAL if exchange.is_trial(received.sent) else script
 
     return says
-
-
-_NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothing is tried here."}})
 
 
 def not_repeated(subject: Subject) -> Iterator[Finding]:
@@ -105,11 +93,11 @@ def not_repeated(subject: Subject) -> Iterator[Finding]:
 def _repeated(place: str, payload: Payload, request: HttpRequest, feedback: Mapping[str, Json]) -> Iterator[Finding]:
     whole = json.dumps(feedback, ensure_ascii=False)
     repeated_forms = [
-        form for form in (payload.text, *payload.markers) if form in whole or json.dumps(form)[1:-1] in whole
+        form for form in (payload["text"], *payload["markers"]) if form in whole or json.dumps(form)[1:-1] in whole
     ]
     if repeated_forms:
-        sentence = f"A text of the upstream ({payload.kind}) got into the feedback from {place}."
-        yield Finding("SRF-SEC-01", sentence, f"nothing of {payload.id}", dict(feedback), request)
+        sentence = f"A text of the upstream ({payload['kind']}) got into the feedback from {place}."
+        yield Finding("SRF-SEC-01", sentence, f"nothing of {payload['id']}", dict(feedback), request)
     if names := hidden("".join(text for _, text in texts(feedback))):
         sentence = f"Characters that nobody sees got into the feedback from {place}."
-        yield Finding("SRF-SEC-02", sentence, f"nothing of {payload.id}", names, request)
+        yield Finding("SRF-SEC-02", sentence, f"nothing of {payload['id']}", names, request)

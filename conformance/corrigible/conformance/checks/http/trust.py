@@ -130,11 +130,22 @@ def _loop_findings(feedbacks: Sequence[Feedback | None], who: str) -> Iterator[F
             return
 
 
-def stubborn(subject: Subject) -> Iterator[Finding]:
-    caller = subject.caller()
-    with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
-        feedbacks = _feedbacks(subject, [Request("POST", "/v1/orders", body=_WRONG)] * 5, [caller] * 5)
-    yield from _loop_findings(feedbacks, "An agent that sends the same request again and again")
+def _in_circles(wrong: Sequence[str], who: str) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that a caller who sends these wrong values in turn, and no other, hears of a person."""
+
+    def run(subject: Subject) -> Iterator[Finding]:
+        requests = [Request("POST", "/v1/orders", body={**_WRONG, "currency": currency}) for currency in wrong]
+        with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
+            feedbacks = _feedbacks(subject, requests, [subject.caller()] * len(requests))
+        yield from _loop_findings(feedbacks, who)
+
+    return run
+
+
+stubborn: Final = _in_circles(["eurr"] * 5, "An agent that sends the same request again and again")
+oscillating: Final = _in_circles(
+    ["gpb", "eurr", "gpb", "eurr", "gpb"], "An agent that goes back and forth between two wrong values"
+)
 
 
 def obedient(subject: Subject) -> Iterator[Finding]:
@@ -152,14 +163,6 @@ def obedient(subject: Subject) -> Iterator[Finding]:
             if isinstance(follows, Next):
                 request = as_sent(follows.request)
     yield from _loop_findings(feedbacks, "An agent that does what it is told, and is refused for the same reason,")
-
-
-def oscillating(subject: Subject) -> Iterator[Finding]:
-    caller = subject.caller()
-    bodies = [{**_WRONG, "currency": "eurr" if number % 2 else "gpb"} for number in range(5)]
-    with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
-        feedbacks = _feedbacks(subject, [Request("POST", "/v1/orders", body=body) for body in bodies], [caller] * 5)
-    yield from _loop_findings(feedbacks, "An agent that goes back and forth between two wrong values")
 
 
 def next_alternative(subject: Subject) -> Iterator[Finding]:

@@ -486,6 +486,9 @@ def answering_for_upstream(subject: Subject, script_of: Callable[[Received], Scr
         upstream.api = usual
 
 
+NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothing is tried here."}})
+
+
 def is_trial(request: HttpRequest) -> bool:
     """Whether a request to the reference API only tries."""
     return "dry_run=true" in request.target.partition("?")[2].split("&")
