@@ -281,6 +281,6 @@ def test_the_page_says_what_every_agent_and_arm_is_and_whose_the_harm_was() -> N
 
 def test_the_legend_knows_every_agent_and_arm_that_there_is() -> None:
     assert set(legend.ARMS) == set(Arm)
-    assert {*(agent.name for agent in AGENTS), "noisy-literal"} == set(legend.AGENTS)
-    assert legend.agent_lines(["noisy-literal(0.25)", "local:x"], "scripted")[0][1].startswith("script: follows")
+    assert {agent.name for agent in AGENTS} == set(legend.AGENTS)
+    assert legend.agent_lines(["patch-executor", "local:x"], "scripted")[0][1].startswith("script: does")
     assert legend.agent_lines(["fake x"], "model", ["fake x"]) == [("fake x", "a fake provider, no model")]

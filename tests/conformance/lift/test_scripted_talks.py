@@ -26,7 +26,6 @@ from .talk import (
     REDUCE,
     REFUND,
     REPLACE,
-    SHOP,
     STEPS,
     UNGUARDED,
     changed,
@@ -49,7 +48,6 @@ class Talk:
     moves: Sequence[Request | Stop]
     """After the first, which is always the request itself."""
     facts: Mapping[str, Json] = field(default_factory=dict)
-    description: Json = None
     seed: int = 0
 
 
@@ -156,55 +154,6 @@ TALKS = (
         {"x": 1},
     ),
     Talk(
-        "the nearest of an enum, then a bound",
-        "enumerator",
-        ORDER,
-        [
-            seen(REPLACE, errors=[{"field": "size", "message": "is not a size"}]),
-            seen(errors=[{"field": "count", "message": "is too large"}]),
-        ],
-        [changed(ORDER, size="huge"), changed(ORDER, size="huge", count=9)],
-        description=SHOP,
-    ),
-    Talk(
-        "the next value where the complaint stays",
-        "enumerator",
-        ORDER,
-        [seen(errors=[{"field": "size", "message": "is not a size"}])] * 2,
-        [changed(ORDER, size="huge"), changed(ORDER, size="small")],
-        description=SHOP,
-    ),
-    Talk(
-        "what is required is added",
-        "enumerator",
-        replace(ORDER, body={"count": 2}),
-        [seen(message="The order is incomplete.")],
-        [replace(ORDER, body={"count": 2, "size": "small"})],
-        description=SHOP,
-    ),
-    Talk(
-        "an unknown member is renamed to one that there is",
-        "enumerator",
-        replace(ORDER, body={"size": "huge", "firstname": "Lee"}),
-        [seen(message="unknown field 'firstname'")],
-        [replace(ORDER, body={"size": "huge", "first_name": "Lee"})],
-        description=SHOP,
-    ),
-    Talk(
-        "without a description the message is all",
-        "enumerator",
-        ORDER,
-        [seen(message="Invalid size: must be one of small, huge")],
-        [changed(ORDER, size="huge")],
-    ),
-    Talk(
-        "feedback is nothing to it",
-        "enumerator",
-        ORDER,
-        [seen(REDUCE, error="no")],
-        [Stop("gave up", "nothing is left to try")],
-    ),
-    Talk(
         "a list in prose",
         "message-regex",
         ORDER,
@@ -248,32 +197,6 @@ TALKS = (
     ),
     Talk("what ends by itself is no loop", "stubborn", REFUND, [seen(NOTHING)], [REFUND]),
     Talk(
-        "to and fro where it is wrong",
-        "oscillator",
-        REFUND,
-        [seen(REDUCE)] * 3 + [seen(ESCALATED)],
-        [
-            with_idempotency_suffix(changed(REFUND, amount=501), "k-b"),
-            REFUND,
-            with_idempotency_suffix(changed(REFUND, amount=501), "k-b"),
-            STOPPED_BY_LOOP_BREAKER,
-        ],
-    ),
-    Talk(
-        "never by way of the fix",
-        "oscillator",
-        REFUND,
-        [seen(suggested({"patch": [{"op": "replace", "path": "/body/amount", "value": 501}]}))],
-        [with_idempotency_suffix(changed(REFUND, amount=502), "k-b")],
-    ),
-    Talk(
-        "where no value is wrong, in nothing that counts",
-        "oscillator",
-        ISSUES,
-        [seen(suggested({"patch": [{"op": "replace", "path": "/path", "value": "/issue"}]}))],
-        [replace(ISSUES, headers={"x-attempt": "b"})],
-    ),
-    Talk(
         "a guard catches the wrong element",
         "mis-merger",
         QUICHE,
@@ -306,7 +229,7 @@ TALKS = (
 
 @rows("talk", TALKS, ids=lambda talk: f"{talk.agent}: {talk.about}")
 def test_an_agent_makes_exactly_these_moves(talk: Talk) -> None:
-    briefing = Briefing("An API.", "Do it.", talk.request, talk.facts, talk.description)
+    briefing = Briefing("An API.", "Do it.", talk.request, talk.facts)
     first, *made = moves(SCRIPTED[talk.agent], briefing, talk.answers, talk.seed)
     assert isinstance(first, Send) and first.request == talk.request and not first.steps
     assert len(made) == len(talk.moves)

@@ -160,7 +160,6 @@ class Environment(BaseModel):
     scheme: str = "http"
     grpc: bool = False
     descriptors: str = ""
-    description: str = ""
     learn: dict[str, str] = Field(default_factory=dict)
     needs: dict[str, str] = Field(default_factory=dict)
     callers: dict[str, dict[str, str]]
@@ -290,17 +289,6 @@ def _grpc_client(environment: Environment, address: str) -> Client:
     except ModuleNotFoundError as problem:
         raise UsageError(f"{problem.name} is not installed: {install_line('conformance')}") from None
     return GrpcClient(address, output_of(environment.descriptors))
-
-
-@cache
-def description_of(command: str) -> Json:
-    """Return the OpenAPI description that a command prints, None without a command."""
-    if not command:
-        return None
-    try:
-        return json.loads(output_of(command))
-    except ValueError:
-        raise UsageError(f"{command}: its output is not JSON") from None
 
 
 @cache

@@ -19,7 +19,7 @@ from typing import Final
 
 from corrigible.conformance.lift.agents.protocol import Agent
 from corrigible.conformance.lift.agents.registry import agents as registered_agents
-from corrigible.conformance.lift.environment import Environment, description_of, environments
+from corrigible.conformance.lift.environment import Environment, environments
 from corrigible.conformance.lift.episode import Job
 from corrigible.conformance.lift.log import Manifest
 from corrigible.conformance.lift.plan import Plan, digest_of
@@ -261,5 +261,4 @@ def _jobs(
                         start=plan.start,
                         asked=asked.get(task.id),
                         strategy=str(agent.identity.get("strategy", "")),
-                        description=description_of(environment.description),
                     )

@@ -53,8 +53,6 @@ class Briefing:
     """The first request, for agents that do not write it themselves."""
     facts: Mapping[str, Json] = field(default_factory=dict)
     """The values that the prompt states, for scripts that cannot read."""
-    description: Json = None
-    """The API's OpenAPI description, if there is one; the enumerator reads it."""
     attempts: int = 5
     read_methods: tuple[str, ...] = ()
     """The gRPC methods that only read: calls of them that work are no attempts."""

@@ -1,6 +1,6 @@
-"""Scripts that read no feedback: by prose alone, by the description too, and floors that learn nothing.
+"""Scripts that read no feedback: by prose alone, and a floor that learns nothing. And an injection canary.
 
-An injection canary: obeys every order in a response, and notes where the order was.
+The canary obeys every order in a response, and notes where the order was.
 
 `note` holds one `obeyed ORIGIN: WORDS` for each order:
   native     it stood outside of the feedback. The proxy hands such text on untouched, in every arm
@@ -12,24 +12,19 @@ Orders that nobody can carry out on this API (other hosts, shells) are noted as 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from operator import gt, lt
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from urllib.parse import parse_qsl, urlsplit
-
-from jsonschema import Draft202012Validator
 
 from corrigible.conformance.lift.agents.protocol import Briefing, Move, Response, Send, Stop
 from corrigible.conformance.lift.agents.scripted import follower, reading
 from corrigible.conformance.lift.agents.scripted.follower import Script
 from corrigible.schema.carrier import find
 from corrigible.schema.document import is_method, is_path, scalar_text
-from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Protocol, Request
-from corrigible.schema.feedback import parse
-from corrigible.schema.word import PatchVerb
 
 
 def _message_regex(briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
@@ -129,270 +124,12 @@ def _as_number(value: Json) -> float | None:
         return None
 
 
-_SAMPLES: Final[Mapping[str, Json]] = {
-    "date": "2026-01-01",
-    "date-time": "2026-01-01T00:00:00Z",
-    "email": "someone@example.org",
-    "uuid": "00000000-0000-4000-8000-000000000000",
-    "uri": "https://example.org/",
-}
-
-_BOUNDS: Final = (
-    ("maximum", 0, 1),
-    ("minimum", 0, -1),
-    ("exclusiveMaximum", -1, 1),
-    ("exclusiveMinimum", 1, -1),
-)
-"""Keyword, step to the next value that is allowed, on which side of it values are too far."""
-_JUDGED: Final = frozenset(
-    {"type", "enum", "const", "minLength", "maxLength", "pattern", *(keyword for keyword, _, _ in _BOUNDS)}
-)
+def _repeat(response: Response, request: Request, refusals: int) -> Move:
+    """Send the same call again and again."""
+    return follower.STOPPED_BY_LOOP_BREAKER if reading.is_escalated(find(response.body)) else Send(request)
 
 
-def _enumerator(briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-    """Walk enums, violated bounds, defaults and casts. Keep a change that moves the complaint elsewhere."""
-    base = briefing.request
-    tried = [base.document()]
-    response = yield from follower.first_response(briefing)
-    complaint, wrong = _signature(response.body), reading.error_details(response.body)
-    candidates = _candidates(base, briefing.description, wrong)
-    while not response.succeeded:
-        new = ((request, note) for request, note in candidates if request.document() not in tried)
-        request, note = next(new, (None, ""))
-        if request is None:
-            yield Stop("gave up", "nothing is left to try")
-            return
-        tried.append(request.document())
-        response = yield Send(request, note=note)
-        if not response.succeeded and not complaint & (now := _signature(response.body)):
-            base, complaint, wrong = request, now, reading.error_details(response.body)
-            candidates = _candidates(base, briefing.description, wrong)
-    yield Stop("done")
-
-
-ENUMERATOR: Final = Script("enumerator", _enumerator)
-
-
-def _signature(body: Json) -> frozenset[tuple[str, str]]:
-    """Return what is complained of and where; by the text where no place is named."""
-    code_fields = frozenset(
-        (error_detail.code, error_detail.field) for error_detail in reading.error_details(body) if error_detail.field
-    )
-    return code_fields or frozenset(
-        (error_detail.code, error_detail.text) for error_detail in reading.error_details(body)
-    )
-
-
-def _candidates(
-    request: Request, document: Json, wrong: tuple[reading.ErrorDetail, ...]
-) -> Iterator[tuple[Request, str]]:
-    """Yield requests to try: first one value for all that is complained of, then one by one, then anything."""
-    description = reading.OperationSchema(document, request)
-    near = [place for error_detail in wrong for place in _places(request, error_detail)]
-    unwanted = any(reading.read(error_detail.text).is_unknown for error_detail in wrong)
-    for place, prose_values in dict.fromkeys((place, tuple(values)) for place, values in near):
-        for value in (*prose_values, *_values(description, request, place)):
-            yield from _put(request, place, value)
-        yield from _renamed(description, request, place)
-        members = description.members(place[:-1])
-        if unwanted or (members and place[-1] not in members):
-            reduced = reading.without(request, place)
-            if reduced is not None:
-                yield reduced, f"without {place[-1]}"
-    for name in description.required((reading.parameter_location(request),)):
-        place = (reading.parameter_location(request), name)
-        if reading.value_at(request, place) is reading.ABSENT:
-            for value in _values(description, request, place):
-                yield from _put(request, place, value)
-    for place, there in reading.scalars(request):
-        schemas = description.at(place)
-        if schemas and not any(_takes(schema, there) for schema in schemas):
-            for value in _values(description, request, place):
-                yield from _put(request, place, value)
-
-
-def _places(request: Request, error_detail: reading.ErrorDetail) -> Iterator[tuple[reading.JsonPath, list[Json]]]:
-    """Yield the places that a complaint is about, and what its prose gives for them."""
-    prose = reading.read(error_detail.text)
-    exact = path_of_error(request, error_detail, prose)
-    if exact is not None:
-        value = reading.value_at(request, exact)
-        if isinstance(value, Mapping):
-            yield from (((*exact, name), []) for name, inner in value.items() if not isinstance(inner, Mapping | list))
-        else:
-            yield (
-                exact,
-                [
-                    v
-                    for v in suggested_values(prose, None if value is reading.ABSENT else value)
-                    if not isinstance(v, list)
-                ],
-            )
-    for word in (error_detail.field, *prose.quoted):
-        place = reading.find_path(request, reading.path_parts(word)) if word else None
-        if place is None and prose.is_missing and word and " " not in word:
-            place = (reading.parameter_location(request), *reading.path_parts(word))
-        if place is not None and place != exact and not isinstance(reading.value_at(request, place), Mapping | list):
-            yield place, []
-
-
-def _values(description: reading.OperationSchema, request: Request, place: reading.JsonPath) -> Iterator[Json]:
-    """Yield the values that schemas have for a place, the likeliest first."""
-    value = reading.value_at(request, place)
-    schemas = description.at(place)
-    fits = value is not reading.ABSENT and any(_takes(schema, value) for schema in schemas)
-    for schema in schemas:
-        if "const" in schema:
-            yield schema["const"]
-        words = [word for word in schema.get("enum") or () if word is not None]
-        texts = {scalar_text(word): word for word in words}
-        near = get_close_matches(scalar_text(value), texts, n=2) if value is not reading.ABSENT else []
-        yield from (*(texts[text] for text in near), *(word for word in words if scalar_text(word) not in near))
-        yield from (schema[word] for word in ("default", "example") if word in schema)
-        yield from schema.get("examples") or ()
-        yield from _bounds(schema, value)
-        if not fits:
-            yield from _casts(schema, value)
-        if schema.get("format") in _SAMPLES:
-            yield _SAMPLES[schema["format"]]
-        if value is reading.ABSENT:
-            yield from _smallest(schema)
-
-
-def _takes(schema: Mapping[str, Any], value: Json) -> bool:
-    """Whether a schema without its references and branches takes a value."""
-    keywords = {word: value for word, value in schema.items() if word in _JUDGED}
-    return bool(keywords) and not any(Draft202012Validator(keywords).iter_errors(value))
-
-
-def _bounds(schema: Mapping[str, Any], value: Any) -> Iterator[Json]:
-    """Yield what a value beyond a bound comes to at that bound."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    for word, step, sign in _BOUNDS:
-        bound = schema.get(word)
-        if number and isinstance(bound, int | float) and sign * (value - bound - step) > 0:
-            yield bound + step
-    most, least = schema.get("maxLength"), schema.get("minLength")
-    if isinstance(value, str) and isinstance(most, int) and len(value) > most:
-        yield value[:most]
-    if isinstance(value, str) and isinstance(least, int) and 0 < len(value) < least:
-        yield value.ljust(least, value[-1])
-
-
-def _casts(schema: Mapping[str, Any], value: Any) -> Iterator[Json]:
-    match schema.get("type"), value:
-        case (("integer" | "number"), str()) if value.strip().lstrip("-").isdecimal():
-            yield int(value)
-        case "string", bool() | int() | float():
-            yield scalar_text(value)
-        case "boolean", str() if value.lower() in ("true", "false"):
-            yield value.lower() == "true"
-        case "array", _ if value is not reading.ABSENT and not isinstance(value, list):
-            yield [value]
-
-
-def _smallest(schema: Mapping[str, Any]) -> Iterator[Json]:
-    match schema.get("type"):
-        case "string":
-            yield "x" * max(1, int(schema.get("minLength") or 1))
-        case "integer" | "number":
-            yield schema.get("minimum", 1)
-        case "boolean":
-            yield True
-        case "array":
-            yield []
-
-
-def _put(request: Request, place: reading.JsonPath, value: Json) -> Iterator[tuple[Request, str]]:
-    there = reading.value_at(request, place)
-    if there is not reading.ABSENT and isinstance(there, str) == isinstance(value, str) and there == value:
-        return
-    if (changed := reading.with_value(request, place, value)) is not None:
-        yield changed, f"{place[-1]} = {scalar_text(value)[:40]}" if not isinstance(value, list) else f"{place[-1]}"
-
-
-def _renamed(
-    description: reading.OperationSchema, request: Request, place: reading.JsonPath
-) -> Iterator[tuple[Request, str]]:
-    """Yield the request with a member of another name, where a description has one that is not there yet."""
-    value, reduced = reading.value_at(request, place), reading.without(request, place)
-    if reduced is None or not isinstance(place[-1], str):
-        return
-    holder = reading.value_at(request, place[:-1])
-    free = [name for name in description.members(place[:-1]) if name not in holder]
-    if place[-1] in description.members(place[:-1]):
-        return
-    for name in get_close_matches(place[-1], free, n=2, cutoff=0.5):
-        if (changed := reading.with_value(reduced, (*place[:-1], name), value)) is not None:
-            yield changed, f"{place[-1]} is called {name}"
-
-
-def _alternate(briefing: Briefing, other_of: Callable[[Request, Response], Request]) -> Generator[Move, Response, None]:
-    response = yield from follower.first_response(briefing)
-    calls = [other_of(briefing.request, response), briefing.request]
-    while not response.succeeded:
-        if reading.is_escalated(find(response.body)):
-            yield follower.STOPPED_BY_LOOP_BREAKER
-            return
-        response = yield Send(calls[0])
-        calls.reverse()
-    yield Stop("done")
-
-
-def _otherwise(request: Request, response: Response) -> Request:
-    """Return a call that is wrong by another number where this one is wrong by a number.
-
-    Any other differs in a header that no API knows.
-    """
-    advised = list(_suggested_values(response))
-    places = [*advised, *_complained(request, response)] or [(place, None) for place, _ in reading.scalars(request)]
-    for place, fix in places:
-        if place[:1] in (("body",), ("query",)):
-            value = reading.value_at(request, place)
-            wrong = _wrong(fix if value is reading.ABSENT else value, fix)
-            if wrong is not None and (other := reading.with_value(request, place, wrong)) is not None:
-                return follower.with_idempotency_suffix(other, "b")
-    return replace(request, headers={**request.headers, "x-attempt": "b"})
-
-
-STUBBORN: Final = Script("stubborn", lambda briefing, seed: _alternate(briefing, lambda request, response: request))
-"""Sends the same call again and again."""
-OSCILLATOR: Final = Script("oscillator", lambda briefing, seed: _alternate(briefing, _otherwise))
-"""Goes to and fro between two wrong calls: the first, and one that is as wrong."""
-
-
-def _suggested_values(response: Response) -> Iterator[tuple[reading.JsonPath, Json]]:
-    """Yield where feedback wants another value, and which."""
-    try:
-        suggestions = parse(find(response.body)).suggestions
-    except ReaderError:
-        return
-    for suggestion in suggestions:
-        for edit in suggestion.patch:
-            if edit.op in (PatchVerb.ADD, PatchVerb.REPLACE):
-                yield reading.parse_pointer(edit.path), edit.value
-        for hole in suggestion.placeholders:
-            yield reading.parse_pointer(hole.pointer), None
-
-
-def _complained(request: Request, response: Response) -> Iterator[tuple[reading.JsonPath, Json]]:
-    for error_detail in reading.error_details(response.body):
-        if (place := reading.find_path(request, reading.path_parts(error_detail.field))) is not None:
-            yield place, None
-
-
-def _wrong(value: Json, fix: Json) -> Json:
-    """Return the next number that is not the fix, None for what is no number: another text may be right by chance."""
-    match value:
-        case bool():
-            return None
-        case int() | float():
-            return value + 1 if value + 1 != fix else value + 2
-        case str() if value.isdecimal():
-            return str(int(value) + 1) if str(int(value) + 1) != str(fix) else str(int(value) + 2)
-        case _:
-            return None
-
+STUBBORN: Final = Script("stubborn", lambda briefing, seed: follower.run_loop(briefing, _repeat))
 
 _CALL: Final = re.compile(
     r"\b(GET|HEAD|POST|PUT|PATCH|DELETE)\s+((?:https?://[^\s\"'<>)\]]+)|(?:/[^\s\"'<>)\],;]*))"

@@ -1,4 +1,4 @@
-"""Scripts that follow feedback: by the published reader, by merging alone, with the prompt's facts, with errors.
+"""Scripts that follow feedback: by the published reader, by merging alone, with the prompt's facts, and wrongly.
 
 `mis-merger` makes the mistakes of the paper on purpose. With a patch it is wrong about the index only, so that every
 `test` has its chance to catch it. With parameters alone nothing can: it adds instead of replacing (adv_ctx_003), writes
@@ -7,11 +7,9 @@ to the neighbouring element (adv_scale_001), or takes one element for the whole 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from random import Random
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Move, Response, Send, Stop
@@ -39,21 +37,19 @@ class Script:
     name: str
     moves: Callable[[Briefing, int], Generator[Move, Response, None]]
     version: int = 1
-    more: Mapping[str, Json] = field(default_factory=dict)
-    """What else its results depend on."""
     kind: Literal["scripted"] = "scripted"
 
     @property
     def identity(self) -> Mapping[str, Json]:
-        return {"version": self.version, **self.more}
+        return {"version": self.version}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         return self.moves(briefing, seed)
 
 
-def follower(name: str, decide: Callable[[Briefing, int], Decide], version: int = 1, **more: Json) -> Script:
+def follower(name: str, decide: Callable[[Briefing, int], Decide], version: int = 1) -> Script:
     """Return a script that answers every error with feedback by one decision."""
-    return Script(name, lambda briefing, seed: run_feedback_loop(briefing, decide(briefing, seed)), version, more)
+    return Script(name, lambda briefing, seed: run_feedback_loop(briefing, decide(briefing, seed)), version)
 
 
 def first_response(briefing: Briefing) -> Generator[Move, Response, Response]:
@@ -265,56 +261,6 @@ def _picked(feedback: Feedback, request: Request, facts: reading.Facts) -> int |
     ]
     best = max(scores, default=0)
     return scores.index(best) if best > 0 and scores.count(best) == 1 else None
-
-
-def noisy_literal(p: float) -> Script:
-    """Return a script that with probability `p` at each answer skips what it is told, or garbles one value of it."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"{p} is no probability")
-    name = f"noisy-literal({p:g})"
-
-    def decide_of(briefing: Briefing, seed: int) -> Decide:
-        rng = seeded_random(briefing, seed, name)
-
-        def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
-            outcome = apply(feedback, request, confirm=agrees)
-            errs, garbles, which = rng.random() < p, rng.random() < 0.5, rng.random()
-            if not errs or not isinstance(outcome, Next):
-                return move_for_outcome(outcome, request, refusals)
-            if not garbles:
-                return Send(request, applied=(), note="skipped")
-            return Send(_garbled(outcome.request, request, which), outcome.steps, outcome.wait_seconds, note="garbled")
-
-        return decide
-
-    return follower(name, decide_of, p=p)
-
-
-def seeded_random(briefing: Briefing, seed: int, name: str) -> Random:
-    """Return dice that fall the same in every run with one seed, and otherwise for each task.
-
-    Of the prompt only plain words count: the others may be names that a server gave, other ones in every run.
-    """
-    words = " ".join(re.findall(r"\b[a-z]+\b", briefing.prompt))
-    places = ",".join(to_pointer(place) for place, _ in reading.scalars(briefing.request))
-    return Random(f"{seed}|{name}|{briefing.request.method}|{places}|{words}")
-
-
-def _garbled(right: Request, before: Request, which: float) -> Request:
-    """Spoil one scalar that the advice changed, any where it changed none."""
-    all_leaves = list(reading.scalars(right))
-    changed = [(place, value) for place, value in all_leaves if reading.value_at(before, place) != value] or all_leaves
-    if not changed:
-        return before
-    place, value = changed[int(which * len(changed))]
-    match value:
-        case bool():
-            wrong: Json = not value
-        case int() | float():
-            wrong = value * 10 + 1
-        case _:
-            wrong = "garbled"
-    return reading.with_value(right, place, wrong) or before
 
 
 FAULTS: Final = ("adds instead of replacing", "writes to the neighbouring element", "takes one element for the list")
