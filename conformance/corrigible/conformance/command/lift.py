@@ -25,7 +25,7 @@ from corrigible.conformance.lift.plan import Plan, made, read_plan
 from corrigible.conformance.lift.resolved_plan import resolve_plan, task_files
 from corrigible.conformance.lift.run import RunProgress, progress, run
 from corrigible.conformance.lift.serve import EpisodeService, ExternalAgent, Server
-from corrigible.conformance.lift.task import ENDINGS, TASKS, TaskError, read_endings
+from corrigible.conformance.lift.task import ENDINGS, TASKS, TaskFile, read_endings
 from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
 from corrigible.schema.exchange import Json
 from corrigible.schema.extra import install_line
@@ -48,17 +48,10 @@ def add_tasks(subparsers: Subparsers) -> None:
 
 
 def run_tasks(args: argparse.Namespace) -> int:
-    try:
-        files = task_files(args.task_files)
-    except TaskError as problem:
-        raise UsageError(str(problem)) from None
+    files = _task_files(args)
     all_environments = environments()
-    for domain in args.domain:
-        if domain not in files:
-            raise UsageError(f"no domain {domain!r} (there are {', '.join(files)})")
     total = 0
-    for domain in args.domain or files:
-        file = files[domain]
+    for domain, file in files.items():
         lacks = (
             all_environments[domain].why_unavailable()
             if domain in all_environments
@@ -72,6 +65,15 @@ def run_tasks(args: argparse.Namespace) -> int:
         total += len(file.tasks)
     print(f"{total} tasks")
     return 0
+
+
+def _task_files(args: argparse.Namespace) -> dict[str, TaskFile]:
+    """Return the task files of the domains that the options name, of all by default."""
+    files = task_files(args.task_files)
+    for domain in args.domain:
+        if domain not in files:
+            raise UsageError(f"no domain {domain!r}{did_you_mean(domain, files)} (there are {', '.join(files)})")
+    return {domain: files[domain] for domain in args.domain or files}
 
 
 _AT_ONCE: Final = 2
@@ -99,19 +101,12 @@ def run_audit_scorers(args: argparse.Namespace) -> int:
     from corrigible.conformance.lift.scorer_audit import audit, cases
 
     known = environments()
-    try:
-        files = task_files(args.task_files)
-        for domain in args.domain:
-            if domain not in files:
-                raise UsageError(f"no domain {domain!r}{did_you_mean(domain, files)} (there are {', '.join(files)})")
-        folder = args.task_files / ENDINGS.name
-        chosen = {
-            domain: [case for case in cases(file, read_endings(file, folder)) if _wanted(case.task.id, args.task)]
-            for domain, file in files.items()
-            if not args.domain or domain in args.domain
-        }
-    except TaskError as problem:
-        raise UsageError(str(problem)) from None
+    files = _task_files(args)
+    folder = args.task_files / ENDINGS.name
+    chosen = {
+        domain: [case for case in cases(file, read_endings(file, folder)) if _wanted(case.task.id, args.task)]
+        for domain, file in files.items()
+    }
     playable: list[str] = []
     for domain, inside in chosen.items():
         if domain not in known or (lacks := known[domain].why_unavailable()):
@@ -153,11 +148,8 @@ def dry_run(plan: Plan, args: argparse.Namespace) -> int:
         raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     if not any(agent.model for agent in plan.agents):
         raise UsageError("--dry-run: no model plays, so nothing is paid for: name one with --model PROVIDER:NAME")
-    try:
-        # Neither keys nor servers of models are needed: nothing is asked.
-        resolved = resolve_plan(plan, args.task_files or TASKS, [Probe()])
-    except TaskError as problem:
-        raise UsageError(str(problem)) from None
+    # Neither keys nor servers of models are needed: nothing is asked.
+    resolved = resolve_plan(plan, args.task_files or TASKS, [Probe()])
     for domain, reason in resolved.skipped.items():
         print(f"skipped {domain}: {reason}", file=sys.stderr)
     with progress(len(resolved.jobs)) as on_progress:
@@ -228,7 +220,7 @@ def _serve_plan(args: argparse.Namespace) -> Plan:
     settings = {"domains": args.domain, "tasks": args.task, "arms": arms, "seeds": args.seed}
     document |= {name: value for name, value in settings.items() if value}
     document |= {name: value for name in ("start", "attempts", "timeout") if (value := getattr(args, name)) is not None}
-    return made({**document, "agents": [args.agent]}, str(args.plan or "options"))
+    return made({**document, "agents": [args.agent]}, args.plan or "options")
 
 
 def add(subparsers: Subparsers) -> None:
@@ -320,7 +312,7 @@ def _plan(args: argparse.Namespace, local: Sequence[dict[str, Json]] = ()) -> Pl
         document["agents"] = agents
     options = ("engine", "start", "attempts", "concurrency", "timeout", "cost_cap", "rate")
     document |= {name: getattr(args, name) for name in options if getattr(args, name) is not None}
-    return made(document, str(args.plan or "options"))
+    return made(document, args.plan or "options")
 
 
 def _split(values: list[Json]) -> list[Json]:

@@ -24,7 +24,7 @@ from corrigible.conformance.lift.agents.protocol import Agent
 from corrigible.conformance.lift.agents.reflection import STRATEGIES
 from corrigible.conformance.lift.plan import Plan, Start, digest_of
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan, resolve_plan
-from corrigible.conformance.lift.task import TASKS, TaskError
+from corrigible.conformance.lift.task import TASKS
 from corrigible.conformance.model.outcome import UsageError, usable
 from corrigible.model.provider_client import PROVIDERS
 from corrigible.schema.exchange import Json
@@ -67,10 +67,7 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
 def resolve(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) -> ResolvedPlan:
     """Look up what a plan names, audit its tasks, and print what cannot be started. Raises UsageError."""
     folder: Path = args.task_files or TASKS
-    try:
-        planned = resolve_plan(plan, folder, agents)
-    except TaskError as problem:
-        raise UsageError(str(problem)) from None
+    planned = resolve_plan(plan, folder, agents)
     if not args.skip_audit:
         planned = _audited(planned, folder, args.out)
     for domain, reason in planned.skipped.items():

@@ -185,12 +185,12 @@ class ResolvedPlan:
 
 
 def task_files(folder: Path = TASKS) -> dict[str, TaskFile]:
-    """Read the task files of a folder, by domain. Raises TaskError."""
+    """Read the task files of a folder, by domain. Raises UsageError."""
     return {path.stem: read_tasks(path) for path in sorted(folder.glob("*.yaml"))}
 
 
 def resolve_plan(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ()) -> ResolvedPlan:
-    """Look up all names of a plan. Raises UsageError for an unknown name, TaskError for a wrong task file.
+    """Look up all names of a plan. Raises UsageError for an unknown name or a wrong task file.
 
     `agents`, if given, replace those of the plan.
     """

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from corrigible.conformance.lift.agents import prompt
 from corrigible.conformance.lift.agents.prompt import Call, Finish, Mode, Unreadable, Vocabulary, action
@@ -33,6 +33,7 @@ from corrigible.conformance.lift.agents.reflection import (
 from corrigible.conformance.lift.log import Reflection
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
+from corrigible.conformance.model.yaml_file import checked
 from corrigible.model.conversation import (
     PARALLEL,
     Entry,
@@ -118,18 +119,6 @@ _NOT_IDENTITY = frozenset(
     {"name", "base_url", "key_env", "local", "timeout", "retries", "longest_wait", "tokens_per_minute"}
 )
 """Changes how an answer is got, never which."""
-
-
-def settings(document: Mapping[str, Any], source: str) -> Settings:
-    """Read settings. Raises UsageError with what is wrong."""
-    for name in document:
-        if name not in Settings.model_fields:
-            raise UsageError(f"{source}: settings: {name} is none{did_you_mean(str(name), Settings.model_fields)}")
-    try:
-        return Settings.model_validate(dict(document))
-    except ValidationError as problem:
-        first = problem.errors(include_url=False, include_input=False)[0]
-        raise UsageError(f"{source}: settings.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def identity(chosen: Settings) -> dict[str, Any]:
@@ -396,7 +385,7 @@ def named(text: str) -> tuple[str, str]:
 def build(plan: AgentPlan, rate: float | None = None, environ: Mapping[str, str] = os.environ) -> ModelAgent:
     """Return the agent that a plan describes. Raises UsageError for what is missing."""
     provider = PROVIDERS[plan.name]
-    chosen = settings(plan.settings, plan.name)
+    chosen = checked(Settings, plan.settings, plan.name, "settings")
     if chosen.constrained and plan.name != "compatible":
         raise UsageError(f"{plan.name}: constrained: it takes closed objects only, and a body is open")
     if not plan.model:
