@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from corrigible.conformance.command import Subparsers, lift, lift_hotpot, lift_results, several, subcommand
-from corrigible.conformance.command.lift_options import add_agents, add_shared, local_plan, plans, resolve
+from corrigible.conformance.command.lift_options import add_agents, add_shared, local_plan, plans, resolve, split
 from corrigible.conformance.command.lift_results import claims_of
 from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.environment import environments
@@ -216,10 +216,9 @@ def _serve_plan(args: argparse.Namespace) -> Plan:
     document: dict[str, Json] = {"arms": [arm.value for arm in ARMS], "timeout": 600.0}
     if args.plan is not None:
         document = read_plan(args.plan).model_dump(mode="json")
-    arms = [name for arm in args.arm for name in arm.split(",") if name]
-    settings = {"domains": args.domain, "tasks": args.task, "arms": arms, "seeds": args.seed}
-    document |= {name: value for name, value in settings.items() if value}
-    document |= {name: value for name in ("start", "attempts", "timeout") if (value := getattr(args, name)) is not None}
+    document |= _chosen(args) | {
+        name: value for name in ("start", "attempts", "timeout") if (value := getattr(args, name)) is not None
+    }
     return made({**document, "agents": [args.agent]}, args.plan or "options")
 
 
@@ -306,19 +305,19 @@ def _played(args: argparse.Namespace, local: list[dict[str, Json]]) -> int:
 
 def _plan(args: argparse.Namespace, local: Sequence[dict[str, Json]] = ()) -> Plan:
     document: dict[str, Json] = read_plan(args.plan).model_dump(mode="json") if args.plan is not None else {}
-    names = {"domains": args.domain, "tasks": args.task, "arms": args.arm, "seeds": args.seed}
-    document |= {name: _split(value) for name, value in names.items() if value}
-    if agents := [*({"name": name} for name in _split(args.agent)), *plans(args), *local]:
+    document |= _chosen(args)
+    if agents := [*({"name": name} for name in split(args.agent)), *plans(args), *local]:
         document["agents"] = agents
     options = ("engine", "start", "attempts", "concurrency", "timeout", "cost_cap", "rate")
     document |= {name: getattr(args, name) for name in options if getattr(args, name) is not None}
     return made(document, args.plan or "options")
 
 
-def _split(values: list[Json]) -> list[Json]:
-    return [
-        part for value in values for part in (value.split(",") if isinstance(value, str) else [value]) if part != ""
-    ]
+def _chosen(args: argparse.Namespace) -> dict[str, Json]:
+    """Return what the options choose of a plan."""
+    names = {"domains": args.domain, "tasks": args.task, "arms": args.arm}
+    chosen: dict[str, Json] = {name: split(value) for name, value in names.items()}
+    return {name: value for name, value in {**chosen, "seeds": args.seed}.items() if value}
 
 
 def _status(totals: RunProgress, *, scripted: bool) -> int:

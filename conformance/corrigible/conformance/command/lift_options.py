@@ -138,7 +138,7 @@ def add_models(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
     """Return the agents that the options name, one for each model and strategy. Raises UsageError."""
     settings = _settings(args)
-    strategies = [part for strategy in args.strategy for part in strategy.split(",") if part]
+    strategies = split(args.strategy)
     if not args.model and not args.local_model and (settings or strategies):
         raise UsageError("--strategy, --base-url, --set and the like belong to a --model PROVIDER:NAME")
     return [
@@ -146,6 +146,11 @@ def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
         for provider, model in map(named, args.model)
         for strategy in dict.fromkeys(strategies or ["none"])
     ]
+
+
+def split(values: Sequence[str]) -> list[str]:
+    """Return the names of an option that takes several, also separated by commas."""
+    return [part for value in values for part in value.split(",") if part]
 
 
 LOCAL: Final[Mapping[str, Json]] = MappingProxyType(

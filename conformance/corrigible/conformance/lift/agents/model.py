@@ -196,6 +196,21 @@ class ModelAgent:
             schema = None
         return Question(system, (UserMessage(text),), schema=schema, schema_name=name)
 
+    def ask(self, client: ProviderClient, question: Question, sampling: Sampling) -> tuple[Reply, int]:
+        """Return the reply, and how many requests it took. Raises ProviderFailed with the usage of these requests."""
+        try:
+            answer = client.ask(self.encode(question, sampling))
+        except ProviderError as problem:
+            raise ProviderFailed(str(problem), Usage(calls=problem.calls)) from None
+        try:
+            reply = self.decode(answer.document)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
+            said = f"{self.address}: no answer of {self.wire}: {type(problem).__name__}: {problem}"
+            raise ProviderFailed(said, Usage(calls=answer.calls)) from None
+        if reply.usage is not None:
+            self.rate.billed(reply.usage.input + reply.usage.output)
+        return reply, answer.calls
+
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         """Play one episode."""
         text = json.dumps([self.name, seed, briefing.prompt])
@@ -343,26 +358,17 @@ class _EpisodeLoop:
 
     def _ask(self, question: Question) -> Reply:
         """Ask the model and add up its usage. Raises ProviderFailed."""
-        document = self._agent.encode(question, self._sampling)
         self._asked = True
         try:
-            answer = self._client.ask(document)
-        except ProviderError as problem:
-            self._usage += Usage(calls=problem.calls)
+            reply, calls = self._agent.ask(self._client, question, self._sampling)
+        except ProviderFailed as problem:
+            self._usage += problem.usage or Usage()
             raise ProviderFailed(str(problem), self._billed()) from None
-        self._usage += Usage(calls=answer.calls)
-        try:
-            reply = self._agent.decode(answer.document)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
-            problem_text = (
-                f"{self._agent.address}: no answer of {self._agent.wire}: {type(problem).__name__}: {problem}"
-            )
-            raise ProviderFailed(problem_text, self._billed()) from None
+        self._usage += Usage(calls=calls)
         if reply.usage is None:
             self._unbilled = True
         else:
             self._usage += reply.usage
-            self._agent.rate.billed(reply.usage.input + reply.usage.output)
         return reply
 
 
