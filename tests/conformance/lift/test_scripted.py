@@ -61,7 +61,7 @@ def test_the_patch_executor_does_what_the_reader_does(group: Any) -> None:
                 pytest.fail(f"{vector.id}: {outcome} and {move}")
 
 
-MAY_STEP_ASIDE = {"patch-executor", "informed", "mis-merger", "gullible"}
+MAY_STEP_ASIDE = {"patch-executor", "informed", "gullible"}
 
 
 def strange_answers(seed: int) -> Iterator[Response]:
@@ -126,7 +126,7 @@ def test_an_agent_ends_after_success_and_plays_the_same_twice(agent: Agent) -> N
 
 
 def test_agents_are_found_by_name() -> None:
-    assert [agent.name for agent in AGENTS] == list(SCRIPTED) and len(SCRIPTED) == 7
+    assert [agent.name for agent in AGENTS] == list(SCRIPTED) and len(SCRIPTED) == 6
     assert named("stubborn") is SCRIPTED["stubborn"]
     for wrong in ("stubbron", ""):
         with pytest.raises(UsageError):

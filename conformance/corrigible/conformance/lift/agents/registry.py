@@ -22,7 +22,6 @@ AGENTS: Final[tuple[Agent, ...]] = (
     follower.INFORMED,
     baseline.MESSAGE_REGEX,
     baseline.STUBBORN,
-    follower.MIS_MERGER,
     baseline.GULLIBLE,
 )
 """All of them, in the order of reports."""

@@ -103,7 +103,6 @@ AGENTS: Final[Mapping[str, str]] = {
     "informed": "script: the same, and fills in what the prompt states where the feedback asks; it needs patches",
     "message-regex": "script: acts on names and bounds in prose; reads no feedback",
     "stubborn": "script: sends the same again, a floor",
-    "mis-merger": "script: wrong on purpose, a planted fault: applies feedback to the wrong element; it needs patches",
     "gullible": "script: obeys every order in any text, a canary",
 }
 _WRONG: Final = frozenset({"mis-merger"})
@@ -116,7 +115,7 @@ def arm_lines(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def is_wrong_on_purpose(agent: str) -> bool:
-    """Return whether a script is a planted fault, whose harm is not the feedback's."""
+    """Return whether a script of an older log is a planted fault, whose harm is not the feedback's."""
     return agent in _WRONG
 
 

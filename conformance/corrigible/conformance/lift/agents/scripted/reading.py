@@ -1,8 +1,8 @@
-"""What scripts read: requests and their places, answers, prose, the prompt's facts, descriptions.
+"""What scripts read: requests and their places, answers, prose, the prompt's facts.
 
 Requests are never changed; what is set comes back as a new one. Places are within query and body only.
-Knows: where feedback travels, the usual names of complaints, English sentences of validators, OpenAPI. Does not know:
-agents, arms, any API's name.
+Knows: where feedback travels, the usual names of complaints, English sentences of validators. Does not know: agents,
+arms, any API's name.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from operator import eq
 from typing import Any, Final
@@ -20,78 +20,76 @@ from jsonschema import Draft202012Validator, SchemaError
 from jsonschema.exceptions import ValidationError
 
 from corrigible.schema.carrier import CAUSE, DETAIL
-from corrigible.schema.document import (
-    BODILESS,
-    CREDENTIALS,
-    header_problem,
-    is_method,
-    is_path,
-    leaves,
-    pointer_parts,
-    scalar_text,
-    texts,
-)
+from corrigible.schema.document import BODILESS, MISSING, leaves, pointer_parts, scalar_text, texts, to_pointer
+from corrigible.schema.document import value_at as document_value
+from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.feedback import MEMBER, Placeholder, Suggestion
+from corrigible.schema.feedback import MEMBER, PatchOperation, Placeholder, Suggestion
 from corrigible.schema.word import BaseAction, LoopAction, PatchVerb
 
-JsonPath = tuple[str | int, ...]
-"""A path into the request document: ("body", "ingredients", 2, "name")."""
+JsonPath = tuple[str, ...]
+"""A path into the request document: ("body", "ingredients", "2", "name")."""
 
-ABSENT: Final = object()
+ABSENT: Final = MISSING
 
 
 def parse_pointer(pointer: str) -> JsonPath:
-    """Return the place of an RFC 6901 pointer. What looks like an index is one where there is a list."""
+    """Return the place of an RFC 6901 pointer."""
     return pointer_parts(pointer) or ()
 
 
 def scalars(request: Request) -> Iterator[tuple[JsonPath, Json]]:
     """Yield every scalar of query and body, in order."""
-    yield from _scalars(("query",), dict(request.query))
-    yield from _scalars(("body",), request.body)
+    for pointer, value in leaves({"query": request.query, "body": request.body}):
+        place = parse_pointer(pointer)
+        if len(place) > 1 and not isinstance(value, Mapping | list):
+            yield place, value
 
 
 def values_inside(request: Request) -> Iterator[tuple[JsonPath, Json]]:
     """Yield everything inside query and body, outer values first."""
-    yield from _values_inside(("query",), dict(request.query))
-    yield from _values_inside(("body",), request.body)
+    waiting: deque[tuple[JsonPath, Json]] = deque(((("query",), request.query), (("body",), request.body)))
+    while waiting:
+        place, value = waiting.popleft()
+        if len(place) > 1:
+            yield place, value
+        if isinstance(value, Mapping):
+            waiting.extend(((*place, name), inner) for name, inner in value.items())
+        elif isinstance(value, list):
+            waiting.extend(((*place, str(index)), inner) for index, inner in enumerate(value))
 
 
 def value_at(request: Request, place: JsonPath) -> Any:
     """Return what is at a place, ABSENT where nothing is."""
-    node: Any = request.document()
-    for part in place:
-        node = _inside(node, part)
-        if node is ABSENT:
-            return ABSENT
-    return node
+    return document_value(request.document(), place)
+
+
+def setting(request: Request, place: JsonPath, value: Json) -> Iterator[PatchOperation]:
+    """Yield the operations that set a value at a place, objects made on the way."""
+    for length in range(1, len(place)):
+        if value_at(request, place[:length]) in (ABSENT, None):
+            yield PatchOperation(op=PatchVerb.ADD, path=to_pointer(place[:length]), value={})
+    verb = PatchVerb.ADD if value_at(request, place) is ABSENT else PatchVerb.REPLACE
+    yield PatchOperation(op=verb, path=to_pointer(place), value=value)
+
+
+def edited(request: Request, *patch: PatchOperation) -> Request | None:
+    """Return the request after edits of its query and body, None where they do not apply."""
+    try:
+        after = after_suggestion(Suggestion(action=BaseAction.MODIFY_PARAMS, patch=patch), request)
+    except NotApplicable:
+        return None
+    return replace(request, query=after.query, body=after.body)
 
 
 def with_value(request: Request, place: JsonPath, value: Json) -> Request | None:
-    """Return the request with a value at a place, objects made on the way; None where it would be no request."""
-    document = _document(request)
-    holder: Any = document
-    for part in place[:-1]:
-        if _inside(holder, part) in (ABSENT, None) and not _set(holder, part, {}):
-            return None
-        holder = _inside(holder, part)
-    return _request(document, request) if place and _set(holder, place[-1], deepcopy(value)) else None
+    """Return the request with a value at a place; None where it would be no request."""
+    return edited(request, *setting(request, place, value))
 
 
 def without(request: Request, place: JsonPath) -> Request | None:
     """Return the request without what is at a place, None where nothing is."""
-    if value_at(request, place) is ABSENT or len(place) < 2:
-        return None
-    document = _document(request)
-    holder: Any = document
-    for part in place[:-1]:
-        holder = _inside(holder, part)
-    if isinstance(holder, list):
-        del holder[int(place[-1])]
-    else:
-        del holder[place[-1]]
-    return _request(document, request)
+    return edited(request, PatchOperation(op=PatchVerb.REMOVE, path=to_pointer(place)))
 
 
 def parameter_location(request: Request) -> str:
@@ -99,9 +97,9 @@ def parameter_location(request: Request) -> str:
     return "query" if request.body is None and request.method.upper() in BODILESS else "body"
 
 
-def normalized_name(name: str | int) -> str:
+def normalized_name(name: str) -> str:
     """Return a name as two spellings of it have in common: `firstName`, `first_name`, `first-name`."""
-    return "".join(char for char in str(name).lower() if char.isalnum())
+    return "".join(char for char in name.lower() if char.isalnum())
 
 
 def find_path(request: Request, names: Sequence[str]) -> JsonPath | None:
@@ -125,86 +123,15 @@ def _walked(request: Request, start: JsonPath, names: Sequence[str]) -> tuple[Js
     for index, name in enumerate(names):
         match node:
             case Mapping():
-                step: str | int | None = next(
-                    (key for key in node if normalized_name(key) == normalized_name(name)), None
-                )
+                step = next((key for key in node if normalized_name(key) == normalized_name(name)), None)
             case list() if name.isdecimal() and int(name) < len(node):
-                step = int(name)
+                step = name
             case _:
                 step = None
         if step is None:
             return place, names[index:]
-        place, node = (*place, step), node[step]
+        place, node = (*place, step), document_value(node, (step,))
     return place, ()
-
-
-def _scalars(place: JsonPath, value: Json) -> Iterator[tuple[JsonPath, Json]]:
-    match value:
-        case Mapping():
-            for name, inner in value.items():
-                yield from _scalars((*place, name), inner)
-        case list():
-            for index, inner in enumerate(value):
-                yield from _scalars((*place, index), inner)
-        case _ if len(place) > 1:
-            yield place, value
-
-
-def _values_inside(place: JsonPath, value: Json) -> Iterator[tuple[JsonPath, Json]]:
-    inner: list[tuple[str | int, Json]] = []
-    match value:
-        case Mapping():
-            inner = list(value.items())
-        case list():
-            inner = list(enumerate(value))
-    for step, item in inner:
-        yield (*place, step), item
-    for step, item in inner:
-        yield from _values_inside((*place, step), item)
-
-
-def _inside(holder: Any, part: str | int) -> Any:
-    match holder:
-        case Mapping():
-            return holder.get(part, ABSENT) if isinstance(part, str) else ABSENT
-        case list() if str(part).isdecimal() and int(part) < len(holder):
-            return holder[int(part)]
-        case _:
-            return ABSENT
-
-
-def _set(holder: Any, part: str | int, value: Json) -> bool:
-    match holder:
-        case dict() if isinstance(part, str):
-            holder[part] = value
-        case list() if part == "-" or (str(part).isdecimal() and int(part) == len(holder)):
-            holder.append(value)
-        case list() if str(part).isdecimal() and int(part) < len(holder):
-            holder[int(part)] = value
-        case _:
-            return False
-    return True
-
-
-def _document(request: Request) -> dict[str, Any]:
-    return deepcopy({**request.document(), "headers": dict(request.headers)})
-
-
-def _request(document: Mapping[str, Any], before: Request) -> Request | None:
-    """Return the request of a document, None for one that no agent may send."""
-    method, path, headers = document["method"], document["path"], document["headers"]
-    changed = {name: value for name, value in headers.items() if before.headers.get(name) != value}
-    changed = {name: scalar_text(value) for name, value in changed.items()}
-    if header_problem(changed) is not None or CREDENTIALS & {name.lower() for name in changed}:
-        return None
-    if method != before.method and not (isinstance(method, str) and is_method(method)):
-        return None
-    if path != before.path and not (isinstance(path, str) and is_path(path)):
-        return None
-    if not isinstance(document["query"], dict):
-        return None
-    kept = {**headers, **changed}
-    return replace(before, method=method, path=path, query=document["query"], headers=kept, body=document["body"])
 
 
 _TEXTS: Final = ("message", "detail", "msg", "description", "error", "title", "errorMessage")
