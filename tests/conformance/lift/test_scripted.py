@@ -126,7 +126,7 @@ def test_an_agent_ends_after_success_and_plays_the_same_twice(agent: Agent) -> N
 
 
 def test_agents_are_found_by_name() -> None:
-    assert [agent.name for agent in AGENTS] == list(SCRIPTED) and len(SCRIPTED) == 6
+    assert [agent.name for agent in AGENTS] == list(SCRIPTED) and len(SCRIPTED) == 5
     assert named("stubborn") is SCRIPTED["stubborn"]
     for wrong in ("stubbron", ""):
         with pytest.raises(UsageError):

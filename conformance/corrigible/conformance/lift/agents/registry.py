@@ -20,7 +20,6 @@ AGENTS: Final[tuple[Agent, ...]] = (
     follower.LITERAL_MERGE,
     follower.PATCH_EXECUTOR,
     follower.INFORMED,
-    baseline.MESSAGE_REGEX,
     baseline.STUBBORN,
     baseline.GULLIBLE,
 )

@@ -101,7 +101,6 @@ AGENTS: Final[Mapping[str, str]] = {
     "literal-merge": "script: merges parameters into the request, as the contract of the paper says; reads no patches",
     "patch-executor": "script: does what the published reader makes of the feedback; it needs patches",
     "informed": "script: the same, and fills in what the prompt states where the feedback asks; it needs patches",
-    "message-regex": "script: acts on names and bounds in prose; reads no feedback",
     "stubborn": "script: sends the same again, a floor",
     "gullible": "script: obeys every order in any text, a canary",
 }

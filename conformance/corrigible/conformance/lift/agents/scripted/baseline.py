@@ -12,10 +12,8 @@ Orders that nobody can carry out on this API (other hosts, shells) are noted as 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from operator import gt, lt
 from typing import Final, Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -23,105 +21,8 @@ from corrigible.conformance.lift.agents.protocol import Briefing, Move, Response
 from corrigible.conformance.lift.agents.scripted import follower, reading
 from corrigible.conformance.lift.agents.scripted.follower import Script
 from corrigible.schema.carrier import find
-from corrigible.schema.document import is_method, is_path, scalar_text
+from corrigible.schema.document import is_method, is_path
 from corrigible.schema.exchange import Json, Protocol, Request
-
-
-def _message_regex(briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-    """Read native messages and validation errors, never feedback."""
-    request = briefing.request
-    sent = [request.document()]
-    response = yield from follower.first_response(briefing)
-    while not response.succeeded:
-        changed = request
-        notes: list[str] = []
-        for complaint in reading.error_details(response.body):
-            after = _corrected(changed, complaint)
-            if after is not None and after.document() != changed.document():
-                changed, notes = after, [*notes, complaint.text[:60]]
-        if changed.document() in sent:
-            yield Stop("gave up", "no message says what to change")
-            return
-        request = changed
-        sent.append(request.document())
-        response = yield Send(request, note="; ".join(notes))
-    yield Stop("done")
-
-
-MESSAGE_REGEX: Final = Script("message-regex", _message_regex)
-
-
-def _corrected(request: Request, complaint: reading.ErrorDetail) -> Request | None:
-    """Return the request as a message wants it, None where it says too little."""
-    prose = reading.read(complaint.text)
-    place = path_of_error(request, complaint, prose)
-    if place is None:
-        return None
-    there = reading.value_at(request, place)
-    if there is reading.ABSENT:
-        value = next(iter(suggested_values(prose, None)), reading.ABSENT)
-        return reading.with_value(request, place, value) if prose.is_missing and value is not reading.ABSENT else None
-    if (
-        prose.meant
-        and prose.is_unknown
-        and reading.normalized_name(place[-1]) in map(reading.normalized_name, prose.quoted or (place[-1],))
-    ):
-        reduced = reading.without(request, place)
-        return reading.with_value(reduced, (*place[:-1], prose.meant), there) if reduced is not None else None
-    for value in suggested_values(prose, there):
-        if scalar_text(value) != scalar_text(there):
-            return reading.with_value(request, place, value)
-    return reading.without(request, place) if prose.is_unknown and not isinstance(there, Mapping | list) else None
-
-
-def suggested_values(prose: reading.Prose, value: Json) -> Iterator[Json]:
-    """Yield the values that a message gives for what is there now, the surest first."""
-    if prose.meant:
-        yield prose.meant
-    if prose.instead:
-        yield prose.instead
-    allowed = [allowed_value for allowed_value in prose.allowed if allowed_value != scalar_text(value)]
-    near = get_close_matches(scalar_text(value), allowed, n=1) if isinstance(value, str) else []
-    yield from (*near, *(allowed_value for allowed_value in allowed if allowed_value not in near))
-    number = _as_number(value)
-    if number is None and value is not None:
-        return
-    for bound, is_beyond in ((prose.most, gt), (prose.least, lt)):
-        if bound is not None and (number is None or is_beyond(number, bound)):
-            yield str(bound) if isinstance(value, str) else bound
-
-
-def path_of_error(request: Request, complaint: reading.ErrorDetail, prose: reading.Prose) -> reading.JsonPath | None:
-    """Return the place a complaint is about: what it names, what it quotes, or the only name it mentions."""
-    place = reading.find_path(request, reading.path_parts(complaint.field)) if complaint.field else None
-    if place is not None and not isinstance(reading.value_at(request, place), Mapping | list):
-        return place
-    for word in prose.quoted:
-        holders = [at for at, value in reading.scalars(request) if scalar_text(value) == word]
-        if len(holders) == 1:
-            return holders[0]
-        if (found_path := reading.find_path(request, reading.path_parts(word))) is not None and reading.value_at(
-            request, found_path
-        ) is not reading.ABSENT:
-            return found_path
-    words = {reading.normalized_name(word) for word in complaint.text.split()}
-    inner = [
-        at
-        for at, value in reading.values_inside(request)
-        if reading.normalized_name(at[-1]) in words and not isinstance(value, Mapping | list)
-    ]
-    if place is not None:
-        inner = [at for at in inner if at[: len(place)] == place]
-    return inner[0] if len(inner) == 1 else place
-
-
-def _as_number(value: Json) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        return float(value)
-    except ValueError:
-        return None
 
 
 def _repeat(response: Response, request: Request, refusals: int) -> Move:
