@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from corrigible.conformance.lift.agents.protocol import without_feedback
 from corrigible.conformance.lift.agents.scripted.reading import (
     ABSENT,
     Facts,
     is_escalated,
-    without_feedback,
 )
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import Placeholder

@@ -25,6 +25,7 @@ from corrigible.conformance.lift.episode import Job, NotObserved, first_feedback
 from corrigible.conformance.lift.log import FAITHFUL, Episode, Store
 from corrigible.conformance.lift.plan import Prices
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan, manifest
+from corrigible.conformance.report.terminal import bar
 from corrigible.schema.exchange import Json
 
 
@@ -363,30 +364,8 @@ def progress(total: int) -> Iterator[OnProgress]:
     if not sys.stderr.isatty() or os.environ.get("CI"):
         yield lambda state, episode: None
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting servers", total=total)
-
-        def update(state: RunProgress, episode: Episode | None) -> None:
-            bar.update(task, completed=state.before + state.done, description=_line(state, episode))
-
-        yield update
+    with bar(total, "starting servers") as update:
+        yield lambda state, episode: update(state.before + state.done, _line(state, episode))
 
 
 def _line(state: RunProgress, episode: Episode | None) -> str:

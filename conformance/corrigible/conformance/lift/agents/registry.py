@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from corrigible.conformance.lift.agents.protocol import Agent
-from corrigible.conformance.lift.agents.scripted import baseline, follower
+from corrigible.conformance.lift.agents.scripted import follower
 from corrigible.conformance.lift.plan import SCRIPTED as ALL_SCRIPTED
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
@@ -20,8 +20,8 @@ AGENTS: Final[tuple[Agent, ...]] = (
     follower.LITERAL_MERGE,
     follower.PATCH_EXECUTOR,
     follower.INFORMED,
-    baseline.STUBBORN,
-    baseline.GULLIBLE,
+    follower.STUBBORN,
+    follower.GULLIBLE,
 )
 """All of them, in the order of reports."""
 

@@ -16,11 +16,10 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator, SchemaError
 from jsonschema.exceptions import ValidationError
 
-from corrigible.schema.carrier import CAUSE, DETAIL
 from corrigible.schema.document import BODILESS, MISSING, leaves, pointer_parts, scalar_text, texts, to_pointer
 from corrigible.schema.document import value_at as document_value
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.feedback import MEMBER, PatchOperation, Placeholder, Suggestion
+from corrigible.schema.feedback import PatchOperation, Placeholder, Suggestion
 from corrigible.schema.word import BaseAction, LoopAction, PatchVerb
 
 JsonPath = tuple[str, ...]
@@ -66,17 +65,6 @@ def normalized_name(name: str) -> str:
     return "".join(char for char in name.lower() if char.isalnum())
 
 
-def without_feedback(body: Json) -> Json:
-    """Return an answer without its feedback, wherever it stands."""
-    match body:
-        case Mapping():
-            return {name: without_feedback(inner) for name, inner in body.items() if name != MEMBER}
-        case list():
-            return [without_feedback(item) for item in body if not _carries(item)]
-        case _:
-            return body
-
-
 _ENDS: Final = (BaseAction.ESCALATE, BaseAction.NO_RECOVERY_AVAILABLE)
 
 
@@ -101,13 +89,6 @@ def texts_in(body: Json) -> Iterator[tuple[str, str]]:
 def as_text(body: Json) -> str:
     """Return an answer as one text, to look for words in."""
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
-
-
-def _carries(item: Any) -> bool:
-    """Whether an element of a list is there for the feedback alone: a cause, an Any."""
-    if not isinstance(item, Mapping):
-        return False
-    return item.get("reason") == CAUSE or str(item.get("@type", "")).rpartition("/")[2] == DETAIL
 
 
 _NARROW = ("enum", "const", "format", "pattern", "contentEncoding")
