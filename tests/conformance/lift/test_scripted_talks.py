@@ -126,6 +126,22 @@ TALKS = (
         {"old": "usd", "new": "eur"},
     ),
     Talk(
+        "what is filled in leaves what another suggestion removes",
+        "informed",
+        REFUND,
+        [seen(suggested({"patch": [{"op": "remove", "path": "/body/amount"}]}, *CURRENCY["suggestions"]))],
+        [replace(REFUND, body={"charge": "ch_1", "currency": "eur"})],
+        {"currency": "eur"},
+    ),
+    Talk(
+        "and every parameter beside it",
+        "informed",
+        REFUND,
+        [seen(suggested({**CURRENCY["suggestions"][0], "parameters": {"to": {"name": "Lee", "city": "Bonn"}}}))],
+        [changed(REFUND, to={"name": "Lee", "city": "Bonn"}, currency="eur")],
+        {"currency": "eur"},
+    ),
+    Talk(
         "the choice that agrees is picked",
         "informed",
         ISSUES,

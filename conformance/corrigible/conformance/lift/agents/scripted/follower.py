@@ -20,13 +20,13 @@ from urllib.parse import parse_qsl, urlsplit
 from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Move, Response, Send, Stop, without_feedback
 from corrigible.conformance.lift.agents.scripted import reading
 from corrigible.schema.carrier import find
-from corrigible.schema.document import is_method, is_path
+from corrigible.schema.document import is_method, is_path, to_pointer
 from corrigible.schema.edit import NotApplicable, after_suggestion, merge
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Protocol, Request
-from corrigible.schema.feedback import Feedback, Suggestion, parse
+from corrigible.schema.feedback import Feedback, PatchOperation, Suggestion, parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
-from corrigible.schema.word import Applicability, FeedbackType, Recovery, Relation
+from corrigible.schema.word import Applicability, FeedbackType, PatchVerb, Recovery, Relation
 
 STOPPED_BY_LOOP_BREAKER = Stop("stopped by loop breaker", "the loop breaker escalated")
 _KEY = "idempotency-key"
@@ -192,10 +192,11 @@ def _without_holes(suggestion: Suggestion, request: Request, facts: reading.Fact
     if any(value is reading.ABSENT for _, value in values):
         return suggestion
     unconditional = suggestion.model_copy(update={"placeholders": (), "applicability": Applicability.MAYBE_INCORRECT})
-    under = reading.parameter_location(request)
     try:
         current = after_suggestion(unconditional, request)
-        patch = suggestion.patch or tuple(reading.setting(request, (under,), current.document()[under]))
+        patch = suggestion.patch or tuple(
+            _merging(suggestion.parameters, (reading.parameter_location(request),), request)
+        )
         for hole, value in values:
             patch += tuple(reading.setting(current, reading.parse_pointer(hole.pointer), value))
             unconditional = unconditional.model_copy(update={"patch": patch})
@@ -203,6 +204,20 @@ def _without_holes(suggestion: Suggestion, request: Request, facts: reading.Fact
     except NotApplicable:
         return suggestion
     return unconditional
+
+
+def _merging(parameters: Mapping[str, Json], under: reading.JsonPath, request: Request) -> Iterator[PatchOperation]:
+    """Yield the operations that merging parameters comes to, and no more: others may change the same request."""
+    if parameters and reading.value_at(request, under) in (reading.ABSENT, None):
+        yield PatchOperation(op=PatchVerb.ADD, path=to_pointer(under), value={})
+    for name, value in parameters.items():
+        place = (*under, name)
+        if isinstance(value, Mapping):
+            yield from _merging(value, place, request)
+        elif value is not None:
+            yield PatchOperation(op=PatchVerb.ADD, path=to_pointer(place), value=value)
+        elif reading.value_at(request, place) is not reading.ABSENT:
+            yield PatchOperation(op=PatchVerb.REMOVE, path=to_pointer(place))
 
 
 def _by_agreement(feedback: Feedback, request: Request, facts: reading.Facts) -> list[int]:
