@@ -267,15 +267,10 @@ class Packed:
 
 
 def pack(episodes: Sequence[Episode], prompts: dict[str, str], *, limit: int = LIMIT) -> Packed:
-    """Pack all turns; where they are too big, those of failures and harm; then one failure of each (task, arm)."""
+    """Pack all turns; where they are too big, those of failures and harm; then none."""
     rules: tuple[tuple[str, Callable[[Sequence[Episode]], list[Episode]]], ...] = (
         ("", list),
         ("Turns are embedded of episodes that failed or did harm only", _failed_episodes),
-        ("Turns are embedded of one failure of each task and arm, and of harm, only", _one_failed_per_arm),
-        (
-            "Turns are embedded of episodes that did harm only",
-            lambda inside: [episode for episode in inside if episode.harm],
-        ),
         ("No turns are embedded", lambda inside: []),
     )
     order = [arm.value for arm in Arm]
@@ -298,17 +293,6 @@ def _blocks(episodes: Mapping[str, Sequence[Episode]]) -> tuple[str, ...]:
 
 def _failed_episodes(episodes: Sequence[Episode]) -> list[Episode]:
     return [episode for episode in episodes if episode.outcome != "success" or episode.harm]
-
-
-def _one_failed_per_arm(episodes: Sequence[Episode]) -> list[Episode]:
-    by_arm: set[str] = set()
-    chosen = []
-    for episode in _failed_episodes(episodes):
-        if episode.harm or episode.arm not in by_arm:
-            chosen.append(episode)
-        if not episode.harm:
-            by_arm.add(episode.arm)
-    return chosen
 
 
 def squeezed(value: Json) -> str:
