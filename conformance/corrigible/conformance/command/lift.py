@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from corrigible.conformance.command import Subparsers, lift, lift_hotpot, lift_results, several, subcommand
-from corrigible.conformance.command.lift_options import add_agents, add_shared, local_plan, plans, resolve, split
+from corrigible.conformance.command.lift_options import add_agents, add_shared, extra, local_plan, plans, resolve, split
 from corrigible.conformance.command.lift_results import claims_of
 from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.environment import environments
@@ -28,7 +28,6 @@ from corrigible.conformance.lift.serve import EpisodeService, ExternalAgent, Ser
 from corrigible.conformance.lift.task import ENDINGS, TASKS, TaskFile, read_endings
 from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
 from corrigible.schema.exchange import Json
-from corrigible.schema.extra import install_line
 
 if TYPE_CHECKING:
     from corrigible.conformance.lift.scorer_audit import Finding
@@ -142,10 +141,8 @@ def _wanted(name: str, patterns: list[str]) -> bool:
 
 def dry_run(plan: Plan, args: argparse.Namespace) -> int:
     """Measure, print, write what was measured where a file is named, and return the exit status."""
-    try:
+    with extra():
         from corrigible.conformance.lift.token_price import MEASURED, Probe, measure, rendered
-    except ModuleNotFoundError as problem:
-        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     if not any(agent.model for agent in plan.agents):
         raise UsageError("--dry-run: no model plays, so nothing is paid for: name one with --model PROVIDER:NAME")
     # Neither keys nor servers of models are needed: nothing is asked.

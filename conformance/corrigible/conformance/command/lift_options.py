@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -28,6 +29,7 @@ from corrigible.conformance.lift.task import TASKS
 from corrigible.conformance.model.outcome import UsageError, usable
 from corrigible.model.provider_client import PROVIDERS
 from corrigible.schema.exchange import Json
+from corrigible.schema.extra import install_line
 
 ENGINES: Final = ("envoy", "mitmproxy")
 CERTIFICATE: Final = "certificate.json"
@@ -146,6 +148,15 @@ def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
         for provider, model in map(named, args.model)
         for strategy in dict.fromkeys(strategies or ["none"])
     ]
+
+
+@contextmanager
+def extra() -> Iterator[None]:
+    """Raise UsageError where what is imported within is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
 
 
 def split(values: Sequence[str]) -> list[str]:
