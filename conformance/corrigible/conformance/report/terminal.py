@@ -184,19 +184,34 @@ def _terminal_lines(total: int, every: float) -> Iterator[Callable[[Entry], None
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Callable[[Entry], None]]:
+def bar(total: int, begins: str = "starting") -> Iterator[Callable[[int, str], None]]:
+    """Show a bar on standard error, and hand out a function that is told how many are done, and what to say."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=total)
-        failed = 0
+    said = TextColumn("{task.description}", markup=False)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), said)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(begins, total=total)
+        yield lambda done, text: shown.update(task, completed=done, description=text)
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[Entry], None]]:
+    done = failed = 0
+    with bar(total) as update:
 
         def heard(entry: Entry) -> None:
-            nonlocal failed
-            failed += _failed(entry)
-            bar.update(task, advance=1, description=f"{failed} failed  {entry.name}" if failed else entry.name)
+            nonlocal done, failed
+            done, failed = done + 1, failed + _failed(entry)
+            update(done, f"{failed} failed  {entry.name}" if failed else entry.name)
 
         yield heard
 
