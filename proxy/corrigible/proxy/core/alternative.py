@@ -339,9 +339,7 @@ class Search:
 
     def _declared(self, pointer: str, candidate: Candidate) -> Mapping[str, Json]:
         """Return the schema that the target's description has for a place; empty without one."""
-        description, target = self._case.profile.described, candidate.after.request
-        if description is None:
-            return {}
+        description, target = self._case.description, candidate.after.request
         match = description.operations.find(candidate.mapping.target.method, target.path or target.method)
         return {} if match is None else description.declared_place(target, match[0], pointer).schema
 

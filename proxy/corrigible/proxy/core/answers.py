@@ -19,7 +19,6 @@ from enum import Enum
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.base import Described
 from corrigible.adapters.formats.statement import complaint, has_word, is_down
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, segments, value_at
@@ -345,7 +344,7 @@ _NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS,
 _LEAVE_OUT: Final = "Leave it out, if the call may do without it: no other value is known that the server takes."
 
 
-def or_left_out(case: RefusalCase, error: Violation, result: RuleResult, described: Described | None) -> RuleResult:
+def or_left_out(case: RefusalCase, error: Violation, result: RuleResult) -> RuleResult:
     """Return a question with the offer, to confirm, to leave out what it asks about.
 
     It is an element of a list, or a member that may be left out: by the description, or by what the sentence says. No
@@ -360,7 +359,7 @@ def or_left_out(case: RefusalCase, error: Violation, result: RuleResult, describ
     if value in (MISSING, None) or is_guarded or is_secret(place, value) or references_to(place, request):
         return result
     kinds = {one.kind for one in read(error.message).said}
-    if not kinds.isdisjoint(_NO_OMISSION) or not (is_element or _is_optional(case, error, place, described)):
+    if not kinds.isdisjoint(_NO_OMISSION) or not (is_element or _is_optional(case, error, place)):
         return result
     ops = guarded_ops(request, place, value, {"op": "remove", "path": place})
     if not ops:
@@ -392,7 +391,7 @@ def _is_element(place: str, request: Request) -> bool:
     return last.isdecimal() and isinstance(value_at(request, around), list)
 
 
-def _is_optional(case: RefusalCase, error: Violation, place: str, described: Described | None) -> bool:
+def _is_optional(case: RefusalCase, error: Violation, place: str) -> bool:
     """Whether a member may be left out: a format tells it without a sentence, and it is declared as optional.
 
     Or a sentence about it, by its place or its name, says that it is not offered, or takes no change.
@@ -402,11 +401,10 @@ def _is_optional(case: RefusalCase, error: Violation, place: str, described: Des
     is_told = error.pointer == place and not error.likely
     if not is_told and not is_named:
         return False
-    if described is not None and case.match.operation:
-        declared = described.declared_place(case.request, case.match.operation, place)
-        is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
-        if is_required or (not error.message and place.startswith("/body/") and declared.schema):
-            return not is_required
+    declared = case.declared_place(place)
+    is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
+    if is_required or (not error.message and place.startswith("/body/") and declared.schema):
+        return not is_required
     return any(
         not one.row.endswith(_MAY_BE_A_VALUE) for one in reading.of(*(_NOT_OFFERED if is_told else (Kind.FEATURE,)))
     )

@@ -14,7 +14,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import (
     body_form_violation,
     is_json_as_form,
@@ -45,10 +44,10 @@ _READ: Final = 2000
 _LISTED: Final = re.compile(r"[a-z]+/(?:\*|[a-z0-9.+-]{1,80})")
 
 
-def violation_of_form(case: RefusalCase, error: Violation, description: Described | None) -> SchemaViolation | None:
+def violation_of_form(case: RefusalCase, error: Violation) -> SchemaViolation | None:
     """Return what is wrong with the form of the body, unless the answer is about something else."""
     request, status = case.request, case.exchange.status
-    is_of_body = status in _STATUSES or (status == _NOT_ACCEPTABLE and _is_produced(case, description))
+    is_of_body = status in _STATUSES or (status == _NOT_ACCEPTABLE and _is_produced(case))
     if not is_of_body or request.protocol is not Protocol.HTTP or request.body is None:
         return None
     if error.likely and not error.likely[0].is_told:
@@ -56,7 +55,7 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
     if error.pointer.startswith(("/query", "/path", "/method")):
         return None
     operation = case.match.operation
-    documented = description.body_schemas(operation) if description is not None and operation else {}
+    documented = case.description.body_schemas(operation) if operation else {}
     listed = _accepted(case.exchange.headers, request.method) if status == _UNSUPPORTED else ()
     if not documented and not listed and status == _UNSUPPORTED and _is_json_text(request):
         documented = {JSON: {}}
@@ -118,7 +117,7 @@ def _accepted(headers: Mapping[str, str], method: str) -> tuple[str, ...]:
 _MOST_LISTED: Final = 32
 
 
-def violation_of_accept(case: RefusalCase, description: Described | None) -> SchemaViolation | None:
+def violation_of_accept(case: RefusalCase) -> SchemaViolation | None:
     """Return what is wrong with the `Accept` of a request; None where the description does not tell."""
     request = case.request
     accept = request.headers.get("accept", "")
@@ -128,21 +127,21 @@ def violation_of_accept(case: RefusalCase, description: Described | None) -> Sch
     )
     if not is_of_answer or request.protocol is not Protocol.HTTP or not accept:
         return None
-    produced = [media for media in _produced(case, description) if _LISTED.fullmatch(media)]
+    produced = [media for media in _produced(case) if _LISTED.fullmatch(media)]
     if not produced or any(accepts(accept, media) for media in produced):
         return None  # the server contradicts its description, which is of no help then
     return SchemaViolation(ACCEPT, "enum", {"enum": produced}, accept)
 
 
-def _is_produced(case: RefusalCase, description: Described | None) -> bool:
+def _is_produced(case: RefusalCase) -> bool:
     """Whether a request accepts what its operation is described to produce."""
     accept = case.request.headers.get("accept", "*/*")
-    return any(accepts(accept, media) for media in _produced(case, description))
+    return any(accepts(accept, media) for media in _produced(case))
 
 
-def _produced(case: RefusalCase, description: Described | None) -> Sequence[str]:
+def _produced(case: RefusalCase) -> Sequence[str]:
     operation = case.match.operation
-    return description.produced(operation) if description is not None and operation else ()
+    return case.description.produced(operation) if operation else ()
 
 
 def _media(request: Request) -> str:

@@ -10,7 +10,6 @@ from itertools import repeat
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.base import Described, Undescribed
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate, why_not
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
@@ -44,14 +43,14 @@ from .vetoes import confirmed, gated, is_unasked
 from .violation_finder import ViolationFinder
 
 
-def scope_of(case: RefusalCase, description: Described | None) -> dict[str, Any]:
+def scope_of(case: RefusalCase) -> dict[str, Any]:
     """Return the names that expressions of rules see."""
     exchange, match, request = case.exchange, case.match, case.request
     facts: Json = None
     if match.operation and match.profile.adapter.facts is not None:
         facts = match.profile.adapter.facts(match.operation)
-    elif match.operation and description is not None:
-        facts = description.facts(match.operation)
+    elif match.operation:
+        facts = case.description.facts(match.operation)
     query, headers = _plain(request.query), _plain(request.headers)
     return {
         "body": request.body if isinstance(request.body, dict) else {},
@@ -166,10 +165,10 @@ class ErrorMatcher:
 
     def __init__(self, case: RefusalCase, explanation: Explanation | None) -> None:
         self._case, self._explanation = case, explanation
-        self._description = case.profile.described
-        self._is_undescribed = self._description is None and case.profile.adapter.tells_places_loosely
-        if self._is_undescribed:
-            self._description = Undescribed()  # names, values and the answer's own words are enough for many repairs
+        is_described, is_of_any_api = case.profile.described is not None, case.profile.adapter.tells_places_loosely
+        self._is_undescribed = is_of_any_api and not is_described
+        self._is_judged = is_of_any_api or is_described
+        """Without a description names, values and the answer's own words are enough for many repairs."""
         self._scope: dict[str, Any] | None = None
         self._repaired: set[tuple[str, str]] = set()
         """Places and keywords of the schema violations that were looked at."""
@@ -185,7 +184,7 @@ class ErrorMatcher:
     def _names(self) -> dict[str, Any]:
         """Return the names that expressions of rules see, made where the first rule asks."""
         if self._scope is None:
-            self._scope = scope_of(self._case, self._description)
+            self._scope = scope_of(self._case)
         return self._scope
 
     def results(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
@@ -231,7 +230,7 @@ class ErrorMatcher:
         if told is not None:
             return result_of(told, "the error")
         is_of_any_api = self._case.profile.adapter.tells_places_loosely
-        return or_left_out(self._case, error, result, self._description) if is_of_any_api else result
+        return or_left_out(self._case, error, result) if is_of_any_api else result
 
     def or_told(self, result: RuleResult, error: Violation) -> RuleResult:
         """Return a question that is about the place that the answer tells of, too.
@@ -249,8 +248,8 @@ class ErrorMatcher:
         for one in others:
             is_inner = one.pointer.count("/") > 1 and not one.is_absent
             if one.probability >= least and (is_inner or not _CERTAIN.isdisjoint(one.why)):
-                violation = violation_at(self._case, one, self._description)
-                if one.is_absent and self._description is not None and not violation.schema:
+                violation = violation_at(self._case, one)
+                if one.is_absent and not violation.schema:
                     continue  # the name of a oneof, or of what a description does not have
                 question = ask(violation, self._case.request, _OR_TOLD)
                 added = [each for each in question.suggestions if "placeholders" in each]
@@ -292,7 +291,7 @@ class ErrorMatcher:
             results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.is_wrapped else results)
             verdict = "matched" if result is not None else "no match"
-            if result is not None and self._description is not None:
+            if result is not None and self._is_judged:
                 result = self._valid(result)
                 verdict = "dropped: violates the description" if result is None else verdict
             if explanation is not None and notes is not None:
@@ -304,9 +303,9 @@ class ErrorMatcher:
 
     def _by_description(self, number: int) -> list[RuleResult]:
         error = self._case.errors[number]
-        if self._description is None or not may_be_judged(error, self._case.exchange.status, self._case.request):
+        if not self._is_judged or not may_be_judged(error, self._case.exchange.status, self._case.request):
             return []
-        finder = ViolationFinder(self._case, self._description, self._violations_at)
+        finder = ViolationFinder(self._case, self._violations_at)
         repaired = list(self._repaired_candidates(finder.candidates(error), number))
         out = []
         for violation, result in repaired:
@@ -369,11 +368,11 @@ class ErrorMatcher:
         That settles whatever else the answer says.
         """
         case, group = self._case, f"{number + 1}.f"
-        violation = violation_of_accept(case, self._description)
+        violation = violation_of_accept(case)
         if violation is not None:
             repaired = repair_accept(violation, case.request, group)
         else:
-            violation = violation_of_form(case, case.errors[number], self._description)
+            violation = violation_of_form(case, case.errors[number])
             if violation is None:
                 return None
             repaired = repair_body(violation, case.request, group)
@@ -387,7 +386,7 @@ class ErrorMatcher:
 
     def _about_several(self, number: int) -> RuleResult | None:
         """Return what follows from an error about several members: of each alone the description knows no fault."""
-        repaired = repair_several(self._case, self._case.errors[number], self._description, f"{number + 1}.m")
+        repaired = repair_several(self._case, self._case.errors[number], f"{number + 1}.m")
         if repaired is None:
             return None
         if self._explanation is not None:
@@ -412,7 +411,7 @@ class ErrorMatcher:
         if any(one.pointer for one in case.errors) or self._settled or not may_be_asked(case, error):
             return None
         asked = asked_places(error)
-        violations = [violation_at(case, one, self._description) for one in asked]
+        violations = [violation_at(case, one) for one in asked]
         if not violations:
             return None
         first, is_one = violations[0], len(violations) == 1
@@ -495,25 +494,19 @@ class ErrorMatcher:
 
     def _violations_at(self, pointer: str = "") -> tuple[SchemaViolation, ...]:
         """Return the schema violations of the request as it was, at a place or anywhere."""
-        description = self._description
-        if description is None:
-            return ()
         if pointer not in self._violations:
-            before = remaining()
-            self._violations[pointer] = tuple(
-                description.schema_violations(self._case.request, self._case.match.operation, pointer)
-            )
+            before, case = remaining(), self._case
+            found = case.description.schema_violations(case.request, case.match.operation, pointer)
+            self._violations[pointer] = tuple(found)
             self._validating = max(self._validating, before - remaining())
         return self._violations[pointer]
 
     def _valid(self, result: RuleResult, *, is_stated: bool = False) -> RuleResult | None:
-        description = self._description
-        if description is None:
+        case = self._case
+        if not self._is_judged:
             return result
-        operation = self._case.match.operation
-        return drop_invalid(
-            result, self._case.request, operation, description, self._violations_at, is_stated=is_stated
-        )
+        operation = case.match.operation
+        return drop_invalid(result, case.request, operation, case.description, self._violations_at, is_stated=is_stated)
 
 
 _OR_TOLD: Final = "Or give another value for this: the server's answer has its name or its value."

@@ -19,13 +19,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from corrigible.adapters.base import Described
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.formats.statement import is_fault
 from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import letters
-from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Exchange, Protocol, Request
@@ -288,27 +287,19 @@ def asked_places(error: Violation) -> Sequence[LikelyPlace]:
 _WHOLE: Final = frozenset({"/method", "/path"})
 
 
-def violation_at(case: RefusalCase, place: LikelyPlace, description: Described | None) -> SchemaViolation:
+def violation_at(case: RefusalCase, place: LikelyPlace) -> SchemaViolation:
     """Return what to ask for at a place."""
     request = case.request
-    if place.pointer == "/method" and description is not None:
-        found = description.nearest_operation(request.method, request.path)
+    if place.pointer == "/method":
+        found = case.description.nearest_operation(request.method, request.path)
         if found is not None:
             return found
     if place.pointer == "/path":
         keyword = "reference" if case.exchange.status in _NOT_FOUND else "value"
         return SchemaViolation("/path", keyword, {"type": "string", "not": {"const": place.value}}, place.value)
-    schema, siblings, parent, *_ = declared_place(case, place.pointer, description)
+    schema, siblings, parent, *_ = case.declared_place(place.pointer)
     if place.is_absent:
         return SchemaViolation(place.pointer, "required", schema, siblings=siblings, parent_schema=parent)
     if not isinstance(place.value, Mapping | list):
         schema = {**schema, "not": {"const": place.value}}
     return SchemaViolation(place.pointer, "value", schema, place.value)
-
-
-def declared_place(case: RefusalCase, place: str, description: Described | None) -> DeclaredPlace:
-    """Return what a description has for a place, and around it; nothing where it lacks the operation."""
-    operation = case.match.operation
-    if description is None or not operation:
-        return DeclaredPlace({})
-    return description.declared_place(case.request, operation, place)

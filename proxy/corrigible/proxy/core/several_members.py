@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from corrigible.adapters.base import Described
 from corrigible.adapters.formats.pointers import pointer, steps
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.formats.statement import has_word
@@ -41,7 +40,6 @@ from corrigible.rules.wordings.tokens import name_words, tokens_of
 from corrigible.schema.exchange import Protocol, Request
 
 from .api_profile import RefusalCase
-from .request_at_fault import declared_place
 
 _STATUSES: Final = frozenset({400, 422})
 _OF_VALUES: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE"})
@@ -58,7 +56,7 @@ _ONE_NEEDED: Final = (".one-needed", ".provide-one", ".or-must")
 """Rows of several members one of which has to be given."""
 
 
-def repair_several(case: RefusalCase, error: Violation, description: Described | None, group: str) -> Repair | None:
+def repair_several(case: RefusalCase, error: Violation, group: str) -> Repair | None:
     """Return what follows from a complaint about several members; None where it is about one, or says a limit."""
     request = case.request
     is_other_call = request.protocol is Protocol.GRPC and error.type not in _OF_VALUES
@@ -81,12 +79,12 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
     here = [error.pointer] if error.pointer.count("/") > 1 else []
     pair = list(dict.fromkeys([*here, *sent]))
     is_pair = len(pair) == 2 and _parent(pair[0]) == _parent(pair[1])
-    return _to_fit(case, pair, description) if is_ordered and is_pair else None
+    return _to_fit(case, pair) if is_ordered and is_pair else None
 
 
-def _to_fit(case: RefusalCase, places: Sequence[str], description: Described | None) -> Repair:
+def _to_fit(case: RefusalCase, places: Sequence[str]) -> Repair:
     """Return the question at the places of values that do not fit together."""
-    questions = [(place, trim_schema(declared_place(case, place, description).schema)) for place in places]
+    questions = [(place, trim_schema(case.declared_place(place).schema)) for place in places]
     message = "Give values that fit together. The server does not say which of them is wrong."
     question = ask(SchemaViolation(places[0], "related", {}), case.request, message, places=questions)
     return Repair(tuple(question.suggestions), question.type, "Values do not fit together.", "VALUES_DISAGREE")

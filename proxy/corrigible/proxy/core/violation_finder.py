@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.base import Described
 from corrigible.adapters.formats.pointers import steps
 from corrigible.adapters.formats.sent_places import SentValue, sent_places
 from corrigible.adapters.formats.statement import has_word
@@ -72,14 +71,9 @@ _ABOUT_THE_ROUTE: Final = frozenset({404, METHOD_NOT_ALLOWED, 410, 501})
 class ViolationFinder:
     """Finds what may be wrong with the request of one refusal."""
 
-    def __init__(
-        self,
-        case: RefusalCase,
-        description: Described,
-        violations_at: Callable[[str], Sequence[SchemaViolation]],
-    ) -> None:
+    def __init__(self, case: RefusalCase, violations_at: Callable[[str], Sequence[SchemaViolation]]) -> None:
         """`violations_at` gives the violations of the request at a place, of the empty place all of them."""
-        self._case, self._description = case, description
+        self._case, self._description = case, case.description
         self._request, self._operation = case.request, case.match.operation
         self._violations_at = violations_at
 
@@ -113,14 +107,14 @@ class ViolationFinder:
                     return ()
                 if is_routeless and wrong.keyword in ("elsewhere", "base"):
                     wrong = wrong._replace(keyword="around")  # a 400 is no proof that the path is what is wrong
-                return (told_apart(wrong, self._request, self._description),)
+                return (told_apart(wrong, self._case),)
             route = list(self._of_route(error, status))
             if route or status != METHOD_NOT_ALLOWED:
                 return route if route or not self._is_located(error) else self._at(error)
         if not self._operation:
             return self._of_silence(error) or self._stated(error)
         violations = self._at(error) if self._is_located(error) else self._anywhere(error)
-        violations = [noted(one, self._request, self._operation, self._description) for one in violations]
+        violations = [noted(one, self._case) for one in violations]
         # What stands in brackets may be the name of a field, which no parameter declares.
         is_inside = error.pointer.startswith("/query/") and "[" in error.pointer
         near = self._description.misspelt_words(self._request, error.message) if is_inside or not violations else ()
@@ -554,11 +548,12 @@ def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
 _WRITES: Final = ("POST", "PUT", "PATCH")
 
 
-def noted(violation: SchemaViolation, request: Request, operation: str, description: Described) -> SchemaViolation:
+def noted(violation: SchemaViolation, case: RefusalCase) -> SchemaViolation:
     """Note of a parameter that is missing that its operation takes no body, where one was sent; and what that holds.
 
     Or that its body is an object without such a member.
     """
+    request, operation, description = case.request, case.match.operation, case.description
     if violation.keyword != "required" or not violation.pointer.startswith("/query/") or not request.body:
         return violation
     if description.body_schemas(operation):
@@ -570,13 +565,14 @@ def noted(violation: SchemaViolation, request: Request, operation: str, descript
     return violation._replace(schema={**violation.schema, NOT_OF_BODY: []}) if is_all else violation
 
 
-def told_apart(wrong: SchemaViolation, request: Request, description: Described) -> SchemaViolation:
+def told_apart(wrong: SchemaViolation, case: RefusalCase) -> SchemaViolation:
     """Return a violation of the method of a write, unsure where another one may be meant.
 
     Nothing was sent to what takes something, so that it may have been meant to read. Or the path with one name more has
     the method: `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten. Of a read that
     takes all of the body in its query, and of writes those whose body takes it, no other one is meant.
     """
+    request, description = case.request, case.description
     if wrong.keyword != "method" or request.method not in _WRITES:
         return wrong
     offered = [str(one) for one in choices(wrong.schema)]
