@@ -41,18 +41,15 @@ from .api_profile import (
     parse_errors,
 )
 from .decision import Annotate, Decision, PassThrough
-from .document_size import measured, readable
 from .dry_run import dry_run
 from .error_matcher import MatchedError, is_particular, suggest
 from .feedback import combine, drop_stray_paths, encode, mirror_retry_after
 from .intent import declare_losses, undeclared_losses
-from .known_translations import KnownTranslations, WatchedExchange, key_of
-from .limits import Limits
+from .known_translations import KnownTranslations, Translation, WatchedExchange, key_of
+from .limits import Limits, measured, readable
 from .merge import merge_suggestions
-from .relay_seal import Relay
-from .relayed_feedback import relayed_feedback
+from .relayed_feedback import Relay, relayed_feedback
 from .request_at_fault import ABOUT_THE_REQUEST, SERVER_FAULT, told_fault
-from .translation import Translation
 from .vetoes import is_unasked
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]

@@ -25,7 +25,15 @@ from corrigible.rules.schema_repair.names import NAMED
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ANSWER, Repair, ask, is_secret, result_of, stated_by_answer
+from corrigible.rules.schema_repair.suggestion import (
+    ANSWER,
+    ask,
+    confirmed,
+    is_secret,
+    repair_of,
+    result_of,
+    stated_by_answer,
+)
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Exchange, Json, Protocol
@@ -36,10 +44,10 @@ from .body_form import violation_of_accept, violation_of_form
 from .evidence import is_within
 from .limits import Limits
 from .request_at_fault import BESIDE, OF_UNKNOWN, asked_places, may_be_asked, may_be_judged, violation_at
-from .several_members import answering_element, moved_from, repair_several
+from .several_members import moved_from, repair_several
 from .state import NO_READS, ReadsState, suggest_by_state
 from .verify import drop_invalid
-from .vetoes import confirmed, gated, is_unasked
+from .vetoes import gated, is_unasked
 from .violation_finder import ViolationFinder
 
 
@@ -195,12 +203,8 @@ class ErrorMatcher:
         result = yield from self._by_rule(number, last_resort=False)
         if result is None and self._is_forbidden():
             return (yield from self._of_forbidden(number))
-        if result is None and (unread := self._by_form(number)) is not None:
-            return [unread]
-        if result is None and (several := self._about_several(number)) is not None:
-            return [several]
-        if result is None and (missed := answering_element(self._case.request, self._case.errors[number])) is not None:
-            return [result_of(missed, ANSWER)]
+        if result is None and (read_whole := self._by_form(number) or self._about_several(number)) is not None:
+            return [read_whole]
         if result is None and self._is_undescribed:
             result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
         if result is None and (results := self._by_description(number)):
@@ -228,7 +232,7 @@ class ErrorMatcher:
             return result
         told = settled_by_somebody(self._case, error, result)
         if told is not None:
-            return result_of(told, "the error")
+            return result_of(told, ANSWER)
         is_of_any_api = self._case.profile.adapter.tells_places_loosely
         return or_left_out(self._case, error, result) if is_of_any_api else result
 
@@ -376,21 +380,24 @@ class ErrorMatcher:
             if violation is None:
                 return None
             repaired = repair_body(violation, case.request, group)
+        about = "answer" if violation.pointer == ACCEPT else "body"
+        self._explain(f"the form of the {about}: {violation.keyword} at {violation.pointer}: repaired")
+        return self._with_new_key(self._of_all(result_of(repaired, _DESCRIPTION)))
+
+    def _of_all(self, result: RuleResult) -> RuleResult:
+        """Return a result that settles whatever else the answer says."""
+        return result._replace(also_resolves=frozenset(range(len(self._case.errors))))
+
+    def _explain(self, line: str) -> None:
         if self._explanation is not None:
-            about = "answer" if violation.pointer == ACCEPT else "body"
-            self._explanation.lines.append(
-                f"the form of the {about}: {violation.keyword} at {violation.pointer}: repaired"
-            )
-        result = result_of(repaired, _DESCRIPTION)
-        return self._with_new_key(result)._replace(also_resolves=frozenset(range(len(case.errors))))
+            self._explanation.lines.append(line)
 
     def _about_several(self, number: int) -> RuleResult | None:
         """Return what follows from an error about several members: of each alone the description knows no fault."""
         repaired = repair_several(self._case, self._case.errors[number], f"{number + 1}.m")
         if repaired is None:
             return None
-        if self._explanation is not None:
-            self._explanation.lines.append(f"several members: {repaired.code}")
+        self._explain(f"several members: {repaired.code}")
         # Which names it knows the server has said. Whether it takes their values it says next, if it does not.
         valid = self._valid(result_of(repaired, ANSWER), is_stated=True)
         return None if valid is None else self._with_new_key(valid)
@@ -401,9 +408,8 @@ class ErrorMatcher:
         told = None if self._settled else answered(self._case, error)
         if told is None:
             return None
-        if self._explanation is not None:
-            self._explanation.lines.append(f"the error is about no value of the request: {told.code}")
-        return result_of(told, "the error")._replace(also_resolves=frozenset(range(len(self._case.errors))))
+        self._explain(f"the error is about no value of the request: {told.code}")
+        return self._of_all(result_of(told, ANSWER))
 
     def _at_likeliest(self, number: int) -> RuleResult | None:
         """Ask at the places that an error is likely about, where nothing else is known."""
@@ -424,13 +430,7 @@ class ErrorMatcher:
             question = ask(
                 first, case.request, message, places=[(one.pointer, trim_schema(one.schema)) for one in violations]
             )
-            repaired = Repair(
-                tuple(question.suggestions),
-                question.type,
-                "The server refuses one of these.",
-                "VALUE_REFUSED",
-                question.recovery,
-            )
+            repaired = repair_of(question, "The server refuses one of these.", "VALUE_REFUSED")
         if repaired is None:
             return None
         if read(error.message).of(Kind.EXISTS):
@@ -461,9 +461,8 @@ class ErrorMatcher:
     ) -> RuleResult | None:
         """Return the repair of a schema violation, without suggestions that violate the description themselves."""
         repaired, source = repair(violation, self._case.request, group), _DESCRIPTION if is_described else ANSWER
-        if self._explanation is not None:
-            verdict = "repaired" if repaired is not None else "no repair"
-            self._explanation.lines.append(f"{source}: {violation.keyword} at {violation.pointer}: {verdict}")
+        verdict = "repaired" if repaired is not None else "no repair"
+        self._explain(f"{source}: {violation.keyword} at {violation.pointer}: {verdict}")
         if repaired is None:
             return None
         if any(_edits_file(one, self._case.request.files) for one in repaired.suggestions):

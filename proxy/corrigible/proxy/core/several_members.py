@@ -26,6 +26,7 @@ from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.json_schema import trim_schema
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import (
+    Proposal,
     Repair,
     Suggestion,
     ask,
@@ -33,6 +34,7 @@ from corrigible.rules.schema_repair.suggestion import (
     guarded_ops,
     left_out,
     options,
+    repair_of,
 )
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, Reading, read
@@ -59,6 +61,8 @@ _ONE_NEEDED: Final = (".one-needed", ".provide-one", ".or-must")
 def repair_several(case: RefusalCase, error: Violation, group: str) -> Repair | None:
     """Return what follows from a complaint about several members; None where it is about one, or says a limit."""
     request = case.request
+    if (missed := _answering_element(request, error)) is not None:
+        return missed
     is_other_call = request.protocol is Protocol.GRPC and error.type not in _OF_VALUES
     if case.exchange.status not in _STATUSES or is_other_call or error.stated.keys() - {"enum"}:
         return None
@@ -87,7 +91,7 @@ def _to_fit(case: RefusalCase, places: Sequence[str]) -> Repair:
     questions = [(place, trim_schema(case.declared_place(place).schema)) for place in places]
     message = "Give values that fit together. The server does not say which of them is wrong."
     question = ask(SchemaViolation(places[0], "related", {}), case.request, message, places=questions)
-    return Repair(tuple(question.suggestions), question.type, "Values do not fit together.", "VALUES_DISAGREE")
+    return repair_of(question, "Values do not fit together.", "VALUES_DISAGREE")
 
 
 def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | None:
@@ -105,8 +109,7 @@ def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | No
         edits.append(left_out(violation, request, ops, f"Send {_called(kept)} without the others."))
     if not edits:
         return None
-    choice, diagnosis = options(edits, group), "Only one of several values may be sent."
-    return Repair(tuple(choice.suggestions), choice.type, diagnosis, "VALUES_EXCLUDE", choice.recovery)
+    return repair_of(options(edits, group), "Only one of several values may be sent.", "VALUES_EXCLUDE")
 
 
 def _parent(place: str) -> str:
@@ -151,7 +154,7 @@ def _named(reading: Reading, members: Sequence[tuple[str, str]], near: str, end:
     return [place for _, place in sorted(found)]
 
 
-def answering_element(request: Request, error: Violation) -> Repair | None:
+def _answering_element(request: Request, error: Violation) -> Repair | None:
     """Return the question for the element that a list lacks behind the one that has an identifier.
 
     `The following tool_call_ids did not have response messages: call_A`: what the call gave only whoever made it knows.
@@ -178,9 +181,7 @@ def answering_element(request: Request, error: Violation) -> Repair | None:
     message = "Give the element that belongs there: the server misses what answers the one with this identifier."
     violation = SchemaViolation(target, "required", {})
     (question,) = ask(violation, request, message, schema={"type": "object"}).suggestions
-    return Repair(
-        ({**question, "patch": ops},), "recovery_guidance", "An element of a list is missing.", "VALUE_MISSING"
-    )
+    return repair_of(Proposal([{**question, "patch": ops}]), "An element of a list is missing.", "VALUE_MISSING")
 
 
 _ANSWER_TO: Final = ".answer-to"
