@@ -49,7 +49,7 @@ from .known_translations import KnownTranslations, Translation, WatchedExchange,
 from .limits import Limits, measured, readable
 from .merge import merge_suggestions
 from .relayed_feedback import Relay, relayed_feedback
-from .request_at_fault import ABOUT_THE_REQUEST, SERVER_FAULT, told_fault
+from .request_at_fault import ABOUT_THE_REQUEST, told_fault
 from .vetoes import is_unasked
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]
@@ -214,7 +214,7 @@ class Engine:
     ) -> Generator[Lookup, LookupAnswer, list[MatchedError]]:
         """Return what would be asked without a description: one that gives nothing is no reason to ask less."""
         profile = case.profile
-        is_open = profile.adapter.tells_places_loosely and case.exchange.status < SERVER_FAULT
+        is_open = profile.adapter.tells_places_loosely and case.exchange.status < 500
         if not is_open or profile.described is None:
             return []
         match = MatchedOperation(replace(profile, description=Undescribed()), "", {}, case.match.is_wrapped)
@@ -325,7 +325,7 @@ def _reason_unmatched(case: RefusalCase) -> str:
 def _is_judged_unread(match: MatchedOperation, exchange: Exchange) -> bool:
     """Whether a refusal that no format reads goes on: a description or a mapping may say what follows all the same."""
     profile = match.profile
-    is_fault = exchange.status == SERVER_FAULT and match.operation != ""
+    is_fault = exchange.status == 500 and match.operation != ""
     if (exchange.status in ABOUT_THE_REQUEST or is_fault) and profile.described is not None:
         return True
     return exchange.status >= 400 and not match.is_wrapped and has_mappings(profile, exchange)

@@ -5,7 +5,7 @@ Knows: rules, descriptions, which of them goes first. Does not know: how an answ
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -36,7 +36,7 @@ from corrigible.rules.schema_repair.suggestion import (
 )
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
-from corrigible.schema.exchange import Exchange, Json, Protocol
+from corrigible.schema.exchange import Json, Protocol
 
 from .answers import answered, or_left_out, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
@@ -86,19 +86,12 @@ def _plain(values: Mapping[str, Json]) -> dict[str, Json]:
     return values if type(values) is dict else dict(values)
 
 
-def told_apart(exchange: Exchange) -> dict[str, Json]:
-    """Return what tells an exchange from others that are the same: who looks at it is answered for this one alone."""
-    return {"id": exchange.id, "started": exchange.started, "elapsed": exchange.elapsed}
-
-
 Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
 _DESCRIPTION = "the description"
 """The source of what no rule suggests."""
 _RESERVE = 2000
 """Steps that are left for what comes after."""
-_FORBIDDEN = 403
-_SERVER_FAULT = 500
 _LEAST_PARTICULAR = -15
 """Priority of general rules that each are about one status or one form of error."""
 _MOST_VIOLATIONS = 32
@@ -184,10 +177,7 @@ class ErrorMatcher:
         """Places for which the description gave a suggestion."""
         self._moved: set[str] = set()
         """Places whose values were suggested to be sent under another name."""
-        self._violations: dict[str, tuple[SchemaViolation, ...]] = {}
-        """The schema violations of the request, by the place that was asked for: each is validated once."""
-        self._validating = 0
-        """Steps that validating once, or a repair, has taken at most."""
+        self._finder = ViolationFinder(case)
 
     def _names(self) -> dict[str, Any]:
         """Return the names that expressions of rules see, made where the first rule asks."""
@@ -207,7 +197,7 @@ class ErrorMatcher:
             return [read_whole]
         if result is None and self._is_undescribed:
             result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
-        if result is None and (results := self._by_description(number)):
+        if result is None and (results := list(self._by_description(number))):
             return results
         is_open = self._case.errors[number].pointer not in self._settled
         if result is None and self._is_undescribed and is_open:
@@ -253,8 +243,6 @@ class ErrorMatcher:
             is_inner = one.pointer.count("/") > 1 and not one.is_absent
             if one.probability >= least and (is_inner or not _CERTAIN.isdisjoint(one.why)):
                 violation = violation_at(self._case, one)
-                if one.is_absent and not violation.schema:
-                    continue  # the name of a oneof, or of what a description does not have
                 question = ask(violation, self._case.request, _OR_TOLD)
                 added = [each for each in question.suggestions if "placeholders" in each]
                 return result.with_suggestions([*result.suggestions, *added])
@@ -263,7 +251,7 @@ class ErrorMatcher:
     def _is_forbidden(self) -> bool:
         case = self._case
         is_http = case.request.protocol is Protocol.HTTP and case.profile.adapter.tells_places_loosely
-        return is_http and case.exchange.status == _FORBIDDEN
+        return is_http and case.exchange.status == 403
 
     def _of_forbidden(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
         """Return what is told of a 403: a person has to decide, whatever value the text names."""
@@ -291,7 +279,9 @@ class ErrorMatcher:
             members = self._names()["errors"][number] if suspected is None else {**suspected.scope(), "number": number}
             scope = {**self._names(), "error": members}
             if "exchange" in rule.uses or settings.idempotency_header in case.request.headers:
-                scope["exchange"] = told_apart(case.exchange)
+                # Who looks at what tells it from others that are the same is answered for this one alone.
+                one = case.exchange
+                scope["exchange"] = {"id": one.id, "started": one.started, "elapsed": one.elapsed}
             results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.is_wrapped else results)
             verdict = "matched" if result is not None else "no match"
@@ -305,27 +295,16 @@ class ErrorMatcher:
                 return _with_stated_limits(result, error)
         return None
 
-    def _by_description(self, number: int) -> list[RuleResult]:
-        error = self._case.errors[number]
+    def _by_description(self, number: int) -> Iterator[RuleResult]:
+        """Yield the repairs of what an error may be about, by the description or by the answer itself."""
+        error, finder = self._case.errors[number], self._finder
         if not self._is_judged or not may_be_judged(error, self._case.exchange.status, self._case.request):
-            return []
-        finder = ViolationFinder(self._case, self._violations_at)
-        repaired = list(self._repaired_candidates(finder.candidates(error), number))
-        out = []
-        for violation, result in repaired:
-            value = finder.confidence(error, violation)
-            out.append(result if value is None else _with_confidence(result, value))
-        return out
-
-    def _repaired_candidates(
-        self, candidates: Iterable[SchemaViolation], number: int
-    ) -> Iterator[tuple[SchemaViolation, RuleResult]]:
-        error = self._case.errors[number]
-        for order, violation in enumerate(candidates):
+            return
+        for order, violation in enumerate(finder.candidates(error)):
             place = violation.pointer, violation.keyword
             if place in self._repaired or (violation.keyword in OF_UNKNOWN and violation.pointer in self._moved):
                 continue
-            if len(self._repaired) >= _MOST_VIOLATIONS or remaining() < _RESERVE + self._validating:
+            if len(self._repaired) >= _MOST_VIOLATIONS or remaining() < _RESERVE + finder.validating:
                 return
             self._repaired.add(place)
             violation = self._with_name_of_path(violation, error)
@@ -343,12 +322,13 @@ class ErrorMatcher:
                 if self._settled and use_reserve(_RESERVE):
                     return  # suggestions for the places before are worth sending
                 raise
-            self._validating = max(self._validating, before - remaining())
+            finder.validating = max(finder.validating, before - remaining())
             if result is not None:
                 self._settled.add(violation.pointer)
                 self._moved |= moved_from(result)
                 self._settled |= self._moved
-                yield violation, result
+                value = finder.confidence(error, violation)
+                yield result if value is None else _with_confidence(result, value)
 
     def _with_name_of_path(self, violation: SchemaViolation, error: Violation) -> SchemaViolation:
         """Return what the server misses with the value that it has to have, where the path has it under that name."""
@@ -422,7 +402,7 @@ class ErrorMatcher:
             return None
         first, is_one = violations[0], len(violations) == 1
         # What a fault of the server is about is a guess, which leads to no edit.
-        if is_one and (case.exchange.status < _SERVER_FAULT or case.request.protocol is not Protocol.HTTP):
+        if is_one and (case.exchange.status < 500 or case.request.protocol is not Protocol.HTTP):
             repaired = repair(first, case.request, f"{number + 1}.n")
         else:
             message = "The server does not say which of these it refuses. It is likely one of them."
@@ -453,7 +433,7 @@ class ErrorMatcher:
             one.pointer == violation.pointer
             and one.keyword == violation.keyword
             and all(name in one.schema and one.schema[name] == value for name, value in error.stated.items())
-            for one in self._violations_at(violation.pointer)
+            for one in self._finder.violations_at(violation.pointer)
         )
 
     def _repair(
@@ -491,21 +471,14 @@ class ErrorMatcher:
         )
         return result._replace(suggestions=suggestions, retry={"same_request": False, "idempotency_key": "new"})
 
-    def _violations_at(self, pointer: str = "") -> tuple[SchemaViolation, ...]:
-        """Return the schema violations of the request as it was, at a place or anywhere."""
-        if pointer not in self._violations:
-            before, case = remaining(), self._case
-            found = case.description.schema_violations(case.request, case.match.operation, pointer)
-            self._violations[pointer] = tuple(found)
-            self._validating = max(self._validating, before - remaining())
-        return self._violations[pointer]
-
     def _valid(self, result: RuleResult, *, is_stated: bool = False) -> RuleResult | None:
         case = self._case
         if not self._is_judged:
             return result
         operation = case.match.operation
-        return drop_invalid(result, case.request, operation, case.description, self._violations_at, is_stated=is_stated)
+        return drop_invalid(
+            result, case.request, operation, case.description, self._finder.violations_at, is_stated=is_stated
+        )
 
 
 _OR_TOLD: Final = "Or give another value for this: the server's answer has its name or its value."

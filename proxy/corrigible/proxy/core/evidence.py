@@ -206,6 +206,8 @@ class Edit:
     def __init__(self, refused: Refused, suggestion: Mapping[str, Any], result: RuleResult, error: Violation) -> None:
         self.refused, self.suggestion, self.error = refused, suggestion, error
         self._result = result
+        self.is_flagged = bool(suggestion["safety"].get("changes_intent"))
+        """Whether it says of itself that it changes what was asked."""
         self.changes = list(_changes(suggestion["patch"], refused.request))
         self.places = [place for one in self.changes for place in (one.source, one.place)]
         self.is_lossless = all(self._is_lossless(one) for one in self.changes)

@@ -19,7 +19,6 @@ from corrigible.adapters.formats.pointers import pointer, steps
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.formats.statement import has_word
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import words
@@ -30,7 +29,6 @@ from corrigible.rules.schema_repair.suggestion import (
     Repair,
     Suggestion,
     ask,
-    guarded_edit,
     guarded_ops,
     left_out,
     options,
@@ -99,12 +97,10 @@ def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | No
     edits: list[Suggestion] = []
     for kept in places if len(places) <= _MOST_MEMBERS else ():
         others = [place for place in places if place != kept]
-        ops: list[Operation] = []
-        try:
-            for place in others:
-                ops += guarded_edit(request, place, value_at(request, place), {"op": "remove", "path": place})
-        except PatchError:
+        removed = [guarded_ops(request, one, value_at(request, one), {"op": "remove", "path": one}) for one in others]
+        if not all(removed):
             return None
+        ops = [op for each in removed for op in each]
         violation = SchemaViolation(others[0], "exclusive", {})
         edits.append(left_out(violation, request, ops, f"Send {_called(kept)} without the others."))
     if not edits:

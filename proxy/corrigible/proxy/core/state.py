@@ -90,8 +90,6 @@ _HELD: Final = word_set("use used taken occupied booked reserved")
 """Words for what somebody else may hold, where it is no name: a room, a seat."""
 _NOT_HELD: Final = "already been taken"
 """What Rails says of what is created."""
-_LABELS: Final = frozenset({"name", "title"})
-"""Members that name a resource for people: beside another one, such as `slug`, they need not be free."""
 _NAMING_WORDS: Final = frozenset(NAMING) - {"id", "email", "code"}
 """Last words of members that name what is created, and not what it belongs to, as `userId` does."""
 _SHORTEST_TOLD: Final = 2
