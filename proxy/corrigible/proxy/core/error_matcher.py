@@ -92,8 +92,6 @@ _DESCRIPTION = "the description"
 """The source of what no rule suggests."""
 _RESERVE = 2000
 """Steps that are left for what comes after."""
-_LEAST_PARTICULAR = -15
-"""Priority of general rules that each are about one status or one form of error."""
 _MOST_VIOLATIONS = 32
 """Schema violations of one exchange that are looked at: for more there is no room in an answer."""
 
@@ -191,27 +189,24 @@ class ErrorMatcher:
         Rules of a priority below 0 are a last resort: they come after the description.
         """
         result = yield from self._by_rule(number, last_resort=False)
-        if result is None and self._is_forbidden():
+        if result is not None:
+            return [result]
+        if self._is_forbidden():
             return (yield from self._of_forbidden(number))
-        if result is None and (read_whole := self._by_form(number) or self._about_several(number)) is not None:
+        if (read_whole := self._by_form(number) or self._about_several(number)) is not None:
             return [read_whole]
-        if result is None and self._is_undescribed:
-            result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
-        if result is None and (results := list(self._by_description(number))):
+        if results := list(self._by_description(number)):
             return results
         is_open = self._case.errors[number].pointer not in self._settled
-        if result is None and self._is_undescribed and is_open:
+        if is_open and self._is_undescribed:
             result = yield from self._by_rule(number, last_resort=True)  # no look-up knows more
-        if result is None and (state := (yield from self._by_state(number))) is not None:
-            return [state]
+        if result is None:
+            result = yield from self._by_state(number)
+        if result is None and is_open and not self._is_undescribed:
+            result = yield from self._by_rule(number, last_resort=True)
         if result is None and is_open:
-            if not self._is_undescribed:
-                result = yield from self._by_rule(number, last_resort=True)
-            if result is None and (told := self._about_state(number)) is not None:
-                return [told]
-            if result is None:
-                result = self._at_likeliest(number)
-        return [result] if result is not None else []
+            result = self._about_state(number) or self._at_likeliest(number)
+        return [] if result is None else [result]
 
     def decided(self, result: RuleResult, error: Violation) -> RuleResult:
         """Return a result, or what is told instead where a person has decided what it asks about.
@@ -261,9 +256,7 @@ class ErrorMatcher:
         result = yield from self._by_rule(number, last_resort=True, error=error)
         return [] if result is None else [result]
 
-    def _by_rule(
-        self, number: int, *, last_resort: bool, error: Violation | None = None, least: int | None = None
-    ) -> Results:
+    def _by_rule(self, number: int, *, last_resort: bool, error: Violation | None = None) -> Results:
         case, explanation = self._case, self._explanation
         suspected, error = error, error or case.errors[number]
         match, status, settings = case.match, case.exchange.status, case.pack.settings
@@ -271,7 +264,7 @@ class ErrorMatcher:
         if explanation is not None and not last_resort:
             explanation.lines += _not_candidates(case, error, candidates)
         for rule in candidates:
-            if (rule.priority < 0) is not last_resort or (least is not None and rule.priority < least):
+            if (rule.priority < 0) is not last_resort:
                 continue
             if match.is_wrapped and any(not question.optional for question in rule.lookups):
                 continue
