@@ -29,7 +29,7 @@ OF_OTHER_TEXTS: Final = {
     "formats/statement.py": "names of headers",
     "core/alternative.py": "variables of templates of paths",
     "core/body_form.py": "media types, names of elements",
-    "core/document_size.py": "blanks of a body",
+    "core/limits.py": "blanks of a body",
     "core/engine.py": "codes of an answer, names of headers",
     "core/feedback.py": "what is invisible in our own texts",
     "core/loop/detector.py": "names of headers",

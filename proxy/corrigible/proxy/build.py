@@ -19,10 +19,9 @@ from corrigible.adapters.registry import adapter_for
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.loop.detector import Loops
-from corrigible.proxy.core.loop.shared import SharedLoops
+from corrigible.proxy.core.loop.detector import Loops, SharedLoops
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.core.relay_seal import Relay
+from corrigible.proxy.core.relayed_feedback import Relay
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.runtime.dispatcher import LARGE, LOOPS_RESTORE, LOOPS_STATE, Dispatcher
 from corrigible.proxy.runtime.fork_server import ForkServer, Served

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.violation_finder import ViolationFinder
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
@@ -112,14 +111,7 @@ def case(engine: Engine, request: Request, status: int) -> RefusalCase:
 
 
 def about(engine: Engine, request: Request, error: Violation, status: int = 400) -> list[tuple[str, str]]:
-    one = case(engine, request, status)
-    described = one.profile.described
-    assert described is not None
-
-    def violations_at(place: str) -> Sequence[SchemaViolation]:
-        return described.schema_violations(request, one.match.operation, place)
-
-    finder = ViolationFinder(one, described, violations_at)
+    finder = ViolationFinder(case(engine, request, status))
     return [(violation.pointer, violation.keyword) for violation in finder.candidates(error)]
 
 

@@ -17,7 +17,7 @@ from corrigible.proxy.build import load_profiles
 from corrigible.proxy.command.options import read_key
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.core.relay_seal import Relay
+from corrigible.proxy.core.relayed_feedback import Relay
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
