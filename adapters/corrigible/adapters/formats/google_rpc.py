@@ -34,8 +34,6 @@ ABOUT_THE_REQUEST: Final = frozenset(
 )
 """Codes whose text may name a place of the request; UNKNOWN and INTERNAL are what servers send that choose none."""
 
-_NO_CODE: Final = frozenset({"UNKNOWN", "INTERNAL"})
-
 
 class Detail(NamedTuple):
     """Where a well-known detail keeps what it says; names as `fold` writes them."""
