@@ -90,9 +90,10 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     if code:
         code = plain_code(code.partition(";")[0].partition(":")[0])
         found = [one if one.code else one._replace(code=code) for one in found]
-    errors = _of_alternatives(_completed(found, exchange.request), exchange.request)
-    placed = [_as_sent(one, exchange.request) if number < _FEW else one for number, one in enumerate(errors)]
-    return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in placed]
+    told = _completed(found, exchange.request)
+    placed = [_as_sent(one, exchange.request) if number < _FEW else one for number, one in enumerate(told)]
+    errors = _of_alternatives(placed, exchange.request)
+    return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in errors]
 
 
 def _completed(violations: Sequence[Violation], request: Request) -> list[Violation]:
