@@ -90,13 +90,13 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     if code:
         code = plain_code(code.partition(";")[0].partition(":")[0])
         found = [one if one.code else one._replace(code=code) for one in found]
-    told = _completed(found, exchange.request)
+    told = completed(found, exchange.request)
     placed = [_as_sent(one, exchange.request) if number < _FEW else one for number, one in enumerate(told)]
     errors = _of_alternatives(placed, exchange.request)
     return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in errors]
 
 
-def _completed(violations: Sequence[Violation], request: Request) -> list[Violation]:
+def completed(violations: Sequence[Violation], request: Request) -> list[Violation]:
     """Return the errors with what their texts say: of very many those for which half of the steps is enough."""
     found: list[Violation] = []
     enough = remaining() // 2
@@ -106,21 +106,21 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
         for inside in _opened(one, request):
             for done in complete(inside):
                 is_all = not done.printed and done.message in one.message
-                placed = at_path(done, request) or at_member(done, request)
+                placed = done
+                if request.protocol is Protocol.HTTP:  # a message of gRPC is described, and its names are spelled anew
+                    placed = _at_member(done, request) if done.pointer else _at_path(done, request)
                 found.append(placed._replace(printed="" if is_all else one.message))
         if len(found) >= _MOST:
             break
     return found[:_MOST]
 
 
-def at_path(error: Violation, request: Request) -> Violation | None:
-    """Return an error without a place at the path of names by which its text calls a member; None where it does not.
+def _at_path(error: Violation, request: Request) -> Violation:
+    """Return an error without a place at the path of names by which its text calls a member, where it does.
 
     Only one path may be meant, which the request has, or would have if the member was not missing: `unknown field
     "spec.containers[0].limits"`, `body.parent.page_id should be defined`.
     """
-    if error.pointer or request.protocol is not Protocol.HTTP:
-        return None
     found: dict[str, str] = {}
     for said in read(error.message).said:
         for field in said.slots.get("field", ()):
@@ -135,7 +135,7 @@ def at_path(error: Violation, request: Request) -> Violation | None:
                     found.setdefault(place, "required" if is_lack else error.constraint)
                     break
     if len(found) != 1:
-        return None
+        return error
     ((place, constraint),) = found.items()
     return error._replace(pointer=place, constraint=constraint)
 
@@ -149,10 +149,10 @@ def _is_at_path(place: str, request: Request, *, is_lack: bool) -> bool:
     return place.count("/") > 2 and there in (MISSING, None, "") and is_inside
 
 
-def at_member(error: Violation, request: Request) -> Violation:
+def _at_member(error: Violation, request: Request) -> Violation:
     """Return an error at the member that its text names, where a format tells the object that lacks or has it."""
     there = value_at(request, error.pointer)
-    *around, name = segments(error.pointer) or [""]
+    *around, name = segments(error.pointer)
     is_unsaid = there is MISSING and letters(name) not in letters(error.message)
     if around and not is_unsaid and not isinstance(there, Mapping):
         return error

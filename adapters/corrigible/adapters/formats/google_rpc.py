@@ -17,10 +17,9 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .error_shapes import TABLES
-from .generic import answer_inside, at_member, at_path
+from .generic import completed
 from .members import Members, beside, folded, text
 from .pointers import without_foreign_step
-from .statement import complete
 from .text_shapes import fields_in
 
 CODES: Final = (
@@ -147,13 +146,8 @@ def _of_prose(error: Violation, status: _Status, exchange: Exchange) -> list[Vio
     """Return an error with what its text says."""
     if error.native.get("detail") == "Violations" or (error.pointer and fields_in(status.message)):
         return [error]
-    if not error.pointer and (inside := answer_inside(error, exchange.request)):
-        error = inside[0]._replace(code=error.code, type=error.type)
-    out = complete(error._replace(code=""))
-    if isinstance(value_at(exchange.request, error.pointer), dict) and exchange.request.protocol is Protocol.HTTP:
-        out = [at_member(one, exchange.request) if one.pointer else one for one in out]
-    out = [at_path(one, exchange.request) or one for one in out]
-    return [one._replace(code=one.code or error.code) for one in out]
+    told = completed([error._replace(code="")], exchange.request)
+    return [one._replace(code=one.code or error.code, type=error.type) for one in told]
 
 
 def _kind(detail: Members) -> str:
