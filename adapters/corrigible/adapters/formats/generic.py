@@ -182,7 +182,8 @@ def _opened(error: Violation, request: Request) -> Iterator[Violation]:
             yield placed._replace(code=one.rule or error.code)
     else:
         # Beside the message of a gateway the provider's answer may stand as JSON in a text: `raw`.
-        beside = islice((one.value for one in leaves(members_of(error))), _MOST)
+        members = members_of(error) if request.protocol is Protocol.HTTP else {}
+        beside = islice((one.value for one in leaves(members)), _MOST)
         texts = (one for one in beside if isinstance(one, str) and one.startswith("{") and len(one) <= _LONGEST)
         found = (answer_inside(error._replace(message=one), request) for one in (error.message, *texts))
         yield from next((one for one in found if one), [error])
