@@ -17,11 +17,12 @@ from corrigible.rules.budget import spend
 from corrigible.schema.exchange import Json
 
 _BEGINNING: Final = re.compile(r"[{\[]")
-_PART: Final = re.compile(r"""(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<opens>[{\[(])|[]})]""", re.DOTALL)
+_END: Final = re.compile(r"[}\]]")
 _ESCAPE: Final = re.compile(r"\\([\\'\"nrt])?")
-_DEEPEST: Final = 8
 _LONGEST: Final = 4000
 _MOST_BEGINNINGS: Final = 3
+_MOST_ENDS: Final = 8
+"""The last ones of a text: few words stand behind what a program prints."""
 
 
 class Literal(NamedTuple):
@@ -36,24 +37,14 @@ def find_literal(text: str) -> Literal | None:
     """Return the first dict or list in a text that is complete and not empty, None where there is none."""
     if len(text) > _LONGEST:
         return None
+    ends = [one.end() for one in _END.finditer(text)][: -_MOST_ENDS - 1 : -1]
     for beginning in islice(_BEGINNING.finditer(text), _MOST_BEGINNINGS):
-        start, end = beginning.start(), _end(text, beginning.start())
-        if value := _value(text[start:end]):
-            return Literal(value, start, end)
+        start = beginning.start()
+        for end in (one for one in ends if one > start):
+            spend()
+            if value := _value(text[start:end]):
+                return Literal(value, start, end)
     return None
-
-
-def _end(text: str, start: int) -> int:
-    """Return the index behind the bracket that closes the one at an index, the index itself where none does."""
-    depth = 0
-    for part in _PART.finditer(text, start):
-        spend()
-        depth += 0 if part["text"] else 1 if part["opens"] else -1
-        if depth == 0:
-            return part.end()
-        if depth > _DEEPEST:
-            break
-    return start
 
 
 def _value(written: str) -> Json:
