@@ -26,7 +26,7 @@ from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
 from .literals import find_literal
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
-from .pointers import as_spelled, member_pointer, pointer, steps, without_foreign_step
+from .pointers import member_pointer, pointer, steps, without_foreign_step
 from .sent_places import sent_places
 from .statement import complete
 from .text_shapes import printed_text, told_below, told_in
@@ -107,46 +107,25 @@ def completed(violations: Sequence[Violation], request: Request) -> list[Violati
             for done in complete(inside):
                 is_all = not done.printed and done.message in one.message
                 placed = done
-                if request.protocol is Protocol.HTTP:  # a message of gRPC is described, and its names are spelled anew
-                    placed = _at_member(done, request) if done.pointer else _at_path(done, request)
+                if request.protocol is Protocol.HTTP:  # names of a message of gRPC are spelled anew
+                    placed = _at_member(done, request) if done.pointer else _at_lack(done, request)
                 found.append(placed._replace(printed="" if is_all else one.message))
         if len(found) >= _MOST:
             break
     return found[:_MOST]
 
 
-def _at_path(error: Violation, request: Request) -> Violation:
-    """Return an error without a place at the path of names by which its text calls a member, where it does.
+def _at_lack(error: Violation, request: Request) -> Violation:
+    """Return an error at the only path by which its text calls a member that an object of the request lacks.
 
-    Only one path may be meant, which the request has, or would have if the member was not missing: `unknown field
-    "spec.containers[0].limits"`, `body.parent.page_id should be defined`.
+    `body.parent.page_id should be defined`, `address.city must be a string`.
     """
-    found: dict[str, str] = {}
-    for said in read(error.message).said:
-        for field in said.slots.get("field", ()):
-            path = steps(field)
-            for names in (path, path[1:]):  # it may begin with the name of a type
-                told = pointer(names, request) if len(names) > 1 else ""
-                around, _, last = told.rpartition("/")
-                is_lack = said.kind is Kind.MISSING or (said.kind is Kind.VALUE and value_at(request, told) is MISSING)
-                place = f"{as_spelled(around, request)}/{last}" if is_lack else as_spelled(told, request)
-                place = without_foreign_step(place, "required" if is_lack else "", request) if told else ""
-                if _is_at_path(place, request, is_lack=is_lack):
-                    found.setdefault(place, "required" if is_lack else error.constraint)
-                    break
-    if len(found) != 1:
-        return error
-    ((place, constraint),) = found.items()
-    return error._replace(pointer=place, constraint=constraint)
-
-
-def _is_at_path(place: str, request: Request, *, is_lack: bool) -> bool:
-    """Whether a request has a place inside of an object, or lacks it there."""
-    there = value_at(request, place) if place.count("/") > 2 else MISSING
-    if not is_lack:
-        return there is not MISSING
-    is_inside = isinstance(value_at(request, place.rpartition("/")[0]), Mapping)
-    return place.count("/") > 2 and there in (MISSING, None, "") and is_inside
+    said = read(error.message).of(Kind.MISSING, Kind.VALUE)
+    paths = [steps(field) for one in said for field in one.slots.get("field", ())]
+    places = {pointer(path, request) for path in paths if len(path) > 1}
+    lacking = [one for one in places if one.count("/") > 2 and value_at(request, one) is MISSING]
+    inside = [one for one in lacking if isinstance(value_at(request, one.rpartition("/")[0]), Mapping)]
+    return error._replace(pointer=inside[0], constraint="required") if len(inside) == 1 else error
 
 
 def _at_member(error: Violation, request: Request) -> Violation:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.rules.pointer import MISSING, escape, parameters_at, segments, to_pointer, value_at
-from corrigible.rules.safety.nearness import letters
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json, Request
@@ -189,19 +188,6 @@ def pointer(parts: Sequence[str], request: Request, *, place: str = "") -> str:
 
 def is_there(place: str, request: Request) -> bool:
     return value_at(request, place) is not MISSING
-
-
-def as_spelled(place: str, request: Request) -> str:
-    """Return a place with its steps as the request spells them: `function_declarations` of `functionDeclarations`."""
-    here = ""
-    for step in segments(place):
-        around = request.document() if not here else value_at(request, here)
-        alike = (
-            [str(one) for one in around if letters(str(one)) == letters(step)] if isinstance(around, Mapping) else []
-        )
-        is_other = isinstance(around, Mapping) and step not in around and len(alike) == 1
-        here += f"/{escape(alike[0] if is_other else step)}"
-    return here
 
 
 def without_foreign_step(place: str, constraint: str, request: Request) -> str:
