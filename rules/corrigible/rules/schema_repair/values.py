@@ -346,18 +346,15 @@ def _exact(value: Json) -> Decimal | None:
 
 def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have, least = _exact(value), _bound(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
-    if have is None or least is None or _is_measured(schema, place):
-        return []
-    if have < 0 <= least or have == 0 < least:
-        return []  # zero or less was requested: the least amount is not what that means
-    return [_number(least, _LEAST)]
+    # Zero or less may have been requested: the least amount is not what that means.
+    is_none = have is None or least is None or have < 0 <= least or have == 0 < least
+    return [] if is_none or _is_measured(schema, place) else _number(least, _LEAST)
 
 
 def lowered(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have, most = _exact(value), _bound(schema, "maximum", "exclusiveMaximum", ROUND_FLOOR, -1)
-    if have is None or most is None or (have > 0 >= most) or _is_measured(schema, place):
-        return []
-    return [_number(most, _MOST)]
+    is_none = have is None or most is None or have > 0 >= most
+    return [] if is_none or _is_measured(schema, place) else _number(most, _MOST)
 
 
 def _bound(schema: Schema, plain: str, strict: str, rounding: str, step: int) -> Decimal | None:
@@ -381,8 +378,10 @@ def _bound(schema: Schema, plain: str, strict: str, rounding: str, step: int) ->
     return None if outermost == _UNLIMITED and not is_measured else outermost
 
 
-def _number(number: Decimal, assumes: str) -> Spelling:
-    return Spelling(int(number) if number == number.to_integral_value() else float(number), assumes)
+def _number(number: Decimal | None, assumes: str) -> list[Spelling]:
+    if number is None:
+        return []
+    return [Spelling(int(number) if number == number.to_integral_value() else float(number), assumes)]
 
 
 # Texts
