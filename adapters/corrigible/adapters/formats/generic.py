@@ -24,12 +24,11 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
-from .literals import find_literal
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
 from .pointers import member_pointer, pointer, steps, without_foreign_step
 from .sent_places import sent_places
 from .statement import complete
-from .text_shapes import printed_text, told_below, told_in
+from .text_shapes import find_literal, printed_text, told_below, told_in
 
 _MOST: Final = 64
 """Errors of one answer, those that texts hold included."""

@@ -16,17 +16,13 @@ from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
-from .error_shapes import TABLES
+from .error_shapes import TABLES, names
 from .generic import completed
 from .members import Members, beside, folded, text
 from .pointers import without_foreign_step
 from .text_shapes import fields_in
 
-CODES: Final = (
-    *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS"),
-    *("PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED"),
-    *("INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"),
-)
+CODES: Final = names("codes_of_google")
 """By number."""
 
 ABOUT_THE_REQUEST: Final = frozenset(

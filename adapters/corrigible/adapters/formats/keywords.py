@@ -12,16 +12,7 @@ from corrigible.schema.exchange import Json
 from .error_shapes import by_name, names
 from .members import folded
 
-KEYWORDS: Final = frozenset(
-    {
-        *("enum", "const", "required", "type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-        *("multipleOf", "minLength", "maxLength", "pattern", "format", "minItems", "maxItems", "uniqueItems"),
-        *("additionalProperties", "unevaluatedProperties", "anyOf", "oneOf", "allOf", "not", "minProperties"),
-        *("maxProperties", "dependentRequired"),
-    }
-)
-"""JSON Schema's own, as ajv, Prism and express-openapi-validator give them."""
-
+KEYWORDS: Final = frozenset(names("keywords"))
 _CODES: Final = by_name("codes")
 _FAMILIES: Final = (
     (re.compile(r"(\w{1,40})\.openapi\.\w+"), ""),  # express-openapi-validator: the keyword itself

@@ -14,20 +14,12 @@ from corrigible.rules.wordings import Kind, read
 from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json, Request
 
-from .error_shapes import FURTHER_STEPS, IN_ELEMENTS, IN_OBJECTS, PARTS, PLACES, Source
+from .error_shapes import FURTHER_STEPS, IN_ELEMENTS, IN_OBJECTS, PARTS, PLACES, Source, by_name
 from .members import Members, folded
 
 _STEPS: Final = re.compile(r"""\[\s*(?:'([^']*)'|"([^"]*)")\s*\]|[^./\[\]]+""")
 """A quoted name in brackets (RFC 9535) is one step, whatever it holds."""
-_WHERE: Final = {
-    **dict.fromkeys(("body", "requestbody", "payload", "json", "form"), "body"),
-    **dict.fromkeys(("query", "querystring", "queryparams"), "query"),
-    **dict.fromkeys(("headers", "header"), "headers"),
-    **dict.fromkeys(("path", "params", "pathparams"), "path"),
-    "request": "request",
-    **dict.fromkeys(("cookie", "cookies"), "cookie"),
-}
-"""What dialects call the parts of a request. `params` are Express' and Fastify's path parameters."""
+_WHERE: Final = by_name("words_for_parts")
 _OF_NAMES: Final = frozenset({"required", "additionalProperties", "unevaluatedProperties"})
 _MOST: Final = 64
 _LONGEST_NAME: Final = 120
