@@ -107,24 +107,34 @@ def completed(violations: Sequence[Violation], request: Request) -> list[Violati
                 is_all = not done.printed and done.message in one.message
                 placed = done
                 if request.protocol is Protocol.HTTP:  # names of a message of gRPC are spelled anew
-                    placed = _at_member(done, request) if done.pointer else _at_lack(done, request)
+                    placed = _at_member(done, request) if done.pointer else _at_path(done, request)
                 found.append(placed._replace(printed="" if is_all else one.message))
         if len(found) >= _MOST:
             break
     return found[:_MOST]
 
 
-def _at_lack(error: Violation, request: Request) -> Violation:
-    """Return an error at the only path by which its text calls a member that an object of the request lacks.
+def _at_path(error: Violation, request: Request) -> Violation:
+    """Return an error at the only path of names by which its text calls a member that was sent, or that is missing.
 
-    `body.parent.page_id should be defined`, `address.city must be a string`.
+    `unknown field "spec.containers[0].limits"`, `body.parent.page_id should be defined`. What begins with the name of a
+    type is read without that.
     """
-    said = read(error.message).of(Kind.MISSING, Kind.VALUE)
-    paths = [steps(field) for one in said for field in one.slots.get("field", ())]
-    places = {pointer(path, request) for path in paths if len(path) > 1}
-    lacking = [one for one in places if one.count("/") > 2 and value_at(request, one) is MISSING]
-    inside = [one for one in lacking if isinstance(value_at(request, one.rpartition("/")[0]), Mapping)]
-    return error._replace(pointer=inside[0], constraint="required") if len(inside) == 1 else error
+    found: dict[str, str] = {}
+    for said in read(error.message).said:
+        for path in map(steps, said.slots.get("field", ())):
+            places = [pointer(names, request) for names in (path, path[1:]) if len(names) > 1]
+            inside = [one for one in places if one.count("/") > 2]
+            sent = [one for one in inside if value_at(request, one) is not MISSING]
+            lacking = [one for one in inside if isinstance(value_at(request, one.rpartition("/")[0]), Mapping)]
+            if sent:
+                found.setdefault(sent[0], error.constraint)
+            elif lacking and said.kind in (Kind.MISSING, Kind.VALUE):
+                found.setdefault(lacking[0], "required")
+    if len(found) != 1:
+        return error
+    ((place, constraint),) = found.items()
+    return error._replace(pointer=place, constraint=constraint)
 
 
 def _at_member(error: Violation, request: Request) -> Violation:
