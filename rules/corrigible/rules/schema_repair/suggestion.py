@@ -337,14 +337,12 @@ class RepairSource(NamedTuple):
     diagnosis: str
     code: str
     id: str
+    may_guess: bool = False
+    """Its evidence says what it was made from."""
 
     @property
     def verbose_code(self) -> str:
         return self.code
-
-    @property
-    def may_guess(self) -> bool:
-        return False  # its evidence says what it was made from
 
 
 def stated_by_answer(repair: Repair) -> Repair:
