@@ -42,7 +42,7 @@ from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .request_at_fault import CHOSE_NONE, likely_value
+from .request_at_fault import CHOSE_NONE, declared_place, likely_value
 
 
 class Answer(Enum):
@@ -295,9 +295,7 @@ _OTHER_CODES: Final = frozenset(
 """Codes of google.rpc that servers send for what is about no value of the request."""
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
 _VAGUE: Final = frozenset({"id", "name", "type", "value", "data", "item", "key", "status", "state"})
-_OF_THE_SERVER: Final = frozenset(
-    {"server", "service", "system", "database", "cluster", "backend", "hardware", "storage", "disk", "memory", "api"}
-)
+_OF_THE_SERVER: Final = word_set("server service system database cluster backend hardware storage disk memory api")
 _ENDING: Final = (".under-way", ".locked-by-another")
 """Rows of what ends by itself."""
 
@@ -352,7 +350,7 @@ def or_left_out(case: RefusalCase, error: Violation, result: RuleResult, describ
     other value is known: neither a limit nor a list of values is told.
     """
     request, place = case.request, _only_place(result)
-    if not place or request.protocol is not Protocol.HTTP or error.stated or error.constraint in _OF_FORM:
+    if not place or request.protocol is not Protocol.HTTP or error.stated or error.constraint:
         return result
     value, name = value_at(request, place), next(one for one in reversed(segments(place)) if not one.isdecimal())
     is_element = _is_element(place, request)
@@ -367,9 +365,6 @@ def or_left_out(case: RefusalCase, error: Violation, result: RuleResult, describ
         return result
     offer = confirmed(left_out(SchemaViolation(place, "value", {}, value), request, ops, _LEAVE_OUT))
     return result.with_suggestions([*result.suggestions, {**offer, "evidence": {"kind": "answer", "pointer": place}}])
-
-
-_OF_FORM: Final = frozenset({"required", "type", "enum", "const", "format", "pattern", "minLength", "maxLength"})
 
 
 def _only_place(result: RuleResult) -> str:
@@ -402,11 +397,10 @@ def _is_optional(case: RefusalCase, error: Violation, place: str, described: Des
     is_told = error.pointer == place and not error.likely
     if not is_told and not is_named:
         return False
-    if described is not None and case.match.operation:
-        declared = described.declared_place(case.request, case.match.operation, place)
-        is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
-        if is_required or (not error.message and place.startswith("/body/") and declared.schema):
-            return not is_required
+    declared = declared_place(case, place, described)
+    is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
+    if is_required or (not error.message and place.startswith("/body/") and declared.schema):
+        return not is_required
     return any(
         not one.row.endswith(_MAY_BE_A_VALUE) for one in reading.of(*(_NOT_OFFERED if is_told else (Kind.FEATURE,)))
     )

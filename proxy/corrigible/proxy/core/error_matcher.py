@@ -26,7 +26,15 @@ from corrigible.rules.schema_repair.names import NAMED
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ANSWER, Repair, ask, is_secret, result_of, stated_by_answer
+from corrigible.rules.schema_repair.suggestion import (
+    ANSWER,
+    Repair,
+    ask,
+    confirmed,
+    is_secret,
+    result_of,
+    stated_by_answer,
+)
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Exchange, Json, Protocol
@@ -40,7 +48,7 @@ from .request_at_fault import BESIDE, OF_UNKNOWN, asked_places, may_be_asked, ma
 from .several_members import answering_element, moved_from, repair_several
 from .state import NO_READS, ReadsState, suggest_by_state
 from .verify import drop_invalid
-from .vetoes import confirmed, gated, is_unasked
+from .vetoes import gated, is_unasked
 from .violation_finder import ViolationFinder
 
 

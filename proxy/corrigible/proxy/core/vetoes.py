@@ -28,6 +28,7 @@ from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import choices, types
+from corrigible.rules.schema_repair.suggestion import confirmed
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
@@ -408,11 +409,6 @@ def vetoes_against(edit: Edit) -> list[str]:
     """Return the names of the vetoes against an edit."""
     is_flagged = bool(edit.suggestion["safety"].get("changes_intent"))
     return [one.name for one in VETOES if (one.of_all or not is_flagged) and one.holds(edit)]
-
-
-def confirmed(suggestion: Mapping[str, Json]) -> dict[str, Json]:
-    """Return an edit that somebody has to agree to."""
-    return {**suggestion, "safety": {**suggestion.get("safety", {}), "requires_confirmation": True}}
 
 
 def is_unasked(suggestion: Mapping[str, Any]) -> bool:
