@@ -12,6 +12,7 @@ from tests._support.rows import rows
 CREDENTIALS = [
     *("password", "Passwort", "db_password", "passwordHash", "password_confirmation", "passphrase", "pwd", "pass"),
     *("jwt", "api_key", "x-api-key", "apiTokens", "access_token", "client_secret", "session_id", "sessionKey", "pat"),
+    *("account_key", "shared_key", "master_key", "encryption_key", "ssh_key", "license_key", "storage_key", "app_key"),
     *("otp", "recovery_code", "mnemonic", "seed_phrase", "dsn", "kubeconfig", "dpop", "connectionString", "hmac"),
 ]
 

@@ -40,6 +40,8 @@ def remembered(
     What was not asked for while half of the room was filled is forgotten, and what fills half of it is not kept.
     """
 
+    half = most // 2
+
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
         young: dict[tuple[Any, ...], Any] = {}
         old: dict[tuple[Any, ...], Any] = {}
@@ -55,9 +57,9 @@ def remembered(
             if found is _NOT_KEPT:
                 found = function(*arguments)
             size = size_of(arguments, found)
-            if size < most // 2:
+            if size < half:
                 filled += size
-                if filled > most // 2:
+                if filled > half:
                     young, old, filled = {}, young, size
                 young[arguments] = found
             return found

@@ -89,6 +89,7 @@ def test_what_is_refused_is_asked_for_or_left_out(engine: Engine, body: Json, an
     request, feedback = told(engine, body, answer, 422)
     assert asked(feedback) == [place]
     assert edits(feedback) == [("remove", place)]
+    assert feedback["suggestions"][-1]["evidence"] == {"kind": "answer", "pointer": place}
     assert isinstance(followed(feedback, request), NeedsInput)
 
 
@@ -104,6 +105,7 @@ def test_a_parameter_of_a_list_is_an_element(engine: Engine) -> None:
         ({"amount": 5, "a": 1}, {"errors": [{"field": "amount", "message": "is not supported here"}]}),  # it limits
         ({"owner": "ann"}, {"errors": [{"field": "owner", "message": "is not supported here"}]}),
         ({"mode": "x"}, {"errors": [{"field": "mode", "message": "is not valid"}]}),  # another value may do
+        ({"mode": "x"}, {"errors": [{"field": "mode", "code": "invalid"}]}),
         ({"tags": ["a"]}, {"errors": [{"field": "tags[0]", "message": "must be one of: x, y"}]}),
     ],
 )

@@ -354,7 +354,7 @@ def or_left_out(case: RefusalCase, error: Violation, result: RuleResult, describ
         return result
     value, name = value_at(request, place), next(one for one in reversed(segments(place)) if not one.isdecimal())
     is_element = _is_element(place, request)
-    is_guarded = may_limit(name.partition("[")[0]) or (not is_element and may_not_be_asked(place))
+    is_guarded = may_limit(name) or (not is_element and may_not_be_asked(place))
     if value in (MISSING, None) or is_guarded or is_secret(place, value) or references_to(place, request):
         return result
     kinds = {one.kind for one in read(error.message).said}
