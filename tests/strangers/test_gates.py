@@ -16,7 +16,7 @@ from corrigible.adapters.reader import scorer
 from tests._support.rows import rows
 
 from . import gates
-from .case import FOLDER, FOLDS, Recorded, fold, load, load_sentences, names
+from .case import FOLDER, FOLDS, Recorded, fold, load_sentences, names
 from .gates import (
     BARS,
     BASE,
@@ -30,7 +30,6 @@ from .gates import (
     below_the_bars,
     differences,
     figures,
-    figures_of,
     is_worse,
     left_out,
     measured,
@@ -39,7 +38,6 @@ from .gates import (
     rows_of,
     table,
 )
-from .page import PAGE, read, title
 from .said_otherwise import in_nonsense, in_other_words, names_described, under_other_names, with_other_quotes
 
 KNOWN_BARS = json.loads(BARS.read_text("utf-8"))
@@ -78,17 +76,6 @@ def test_no_figure_is_below_its_bar(judged: list[Row]) -> None:
 @pytest.mark.slow
 def test_pages_have_the_figures(judged: list[Row]) -> None:
     assert [path.name for path, text in pages(judged).items() if text != path.read_text("utf-8")] == [], "make judge"
-
-
-VARIED = ("azurite", "cerbos", "cerbos_grpc", "chroma", "homebridge", "loopback", "redmine", "signalk", "superset")
-"""Servers that together run nearly all of the code that any server runs."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", VARIED)
-def test_a_server_has_the_figures_of_the_page(name: str) -> None:
-    """The test above says the same of all servers, in a process of its own, where `make mutate` changes nothing."""
-    assert figures_of(rows_of((name, (BASE,)))) == read(PAGE.read_text("utf-8"))[title(load(name))]
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
     """Return what is wrong with the form of the body, unless the answer is about something else."""
     request, status = case.request, case.exchange.status
     is_of_body = status in _STATUSES or (status == _NOT_ACCEPTABLE and _is_produced(case, description))
-    if not is_of_body or request.protocol is not Protocol.HTTP or request.body is None:
+    if not is_of_body or request.protocol is not Protocol.HTTP:
         return None
     if error.likely and not error.likely[0].is_told:
         error = error._replace(pointer="")  # of a body that was not read no member is meant
