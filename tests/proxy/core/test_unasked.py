@@ -133,6 +133,7 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     # A slip, where the answer says nothing else, or something else.
     ("/parcels", {"wieght": 5}, "Bad Request", {"weight": 5}),
     ("/parcels", {"wieght": 5, "label": "zz"}, "label zz is refused", None),
+    ("/parcels", {"wieght": 5, "box": {"name": "n", "width": "9"}}, "width is refused", None),
     ("/parcels", {"service": "expres"}, "Bad Request", {"service": "express"}),
     ("/parcels", {"service": "expres", "label": "zz"}, "label zz is refused", None),
     # The answer has another declared name or allowed value.

@@ -347,3 +347,9 @@ def test_who_only_reads_has_no_effect(write_pack: WritePack, method: str) -> Non
     is_read = method in ("GET", "HEAD", "OPTIONS")
     assert evaluated.suggestions[0]["safety"]["side_effects"] == ("none" if is_read else "certain")
     assert evaluated.retry == {"after_seconds": 5, "same_request": is_read}
+
+
+def test_a_written_patch_of_a_query_says_itself_as_parameters_too(write_pack: WritePack) -> None:
+    patch = "patch: [{op: add, path: /query/b, value: 1}, {op: add, path: /headers/c, value: 2}]"
+    evaluated = result(write_pack(x=entry(f"action: MODIFY_PARAMS, {patch}")), Request("GET", "/v1/x", {"a": "1"}))
+    assert evaluated.suggestions[0]["parameters"] == {"b": 1}
