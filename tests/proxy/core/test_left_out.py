@@ -148,6 +148,7 @@ def test_what_answers_an_identifier_is_put_behind_it(engine: Engine, message: st
     (question,) = feedback["suggestions"]
     assert asked(feedback) == [place]
     assert question["patch"][-1] == {"op": "add", "path": place, "value": {}}
+    assert question["placeholders"][0]["schema"] == {"type": "object"}
     assert {"op": "test", "path": "/body/messages/1/tool_calls/0/id", "value": "call_A1"} in question["patch"]
 
 
