@@ -40,12 +40,10 @@ def remembered(
     What was not asked for while half of the room was filled is forgotten, and what fills half of it is not kept.
     """
 
-    half = most // 2
-
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
         young: dict[tuple[Any, ...], Any] = {}
         old: dict[tuple[Any, ...], Any] = {}
-        filled = 0
+        filled, half = 0, most // 2
 
         @functools.wraps(function)
         def call(*arguments: Any) -> T:
