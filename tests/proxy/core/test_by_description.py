@@ -12,7 +12,7 @@ import yaml
 
 from corrigible.proxy.build import build_engine, load_profiles
 from corrigible.proxy.core.api_profile import RefusalCase, match_with
-from corrigible.proxy.core.decision import Annotate, Decision
+from corrigible.proxy.core.decision import Annotate, Decision, PassThrough
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.violation_finder import ViolationFinder
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
@@ -172,6 +172,13 @@ def test_beside_a_mistake_a_name_is_respelt_only_where_a_member_is_missing(engin
 def test_no_description_repairs_what_is_not_about_the_request(engine: Engine, status: int) -> None:
     decision = decided(engine, post({"titel": "t"}), UNREAD, status)
     assert not isinstance(decision, Annotate) or "the description" not in decision.rules
+
+
+@pytest.mark.parametrize("status", [403, 409, 412, 423, 429, 503])
+def test_what_is_not_read_is_judged_under_statuses_about_the_request_only(engine: Engine, status: int) -> None:
+    decision = decided(engine, post({"titel": "t"}), UNREAD, status)
+    assert isinstance(decision, PassThrough)
+    assert decision.reason == "no known error format"
 
 
 JOB = {"title": "t"}

@@ -246,6 +246,10 @@ def test_only_so_much_of_an_answer_is_read(make: Make) -> None:
     assert make().told(status({"reason": "RecoveryFeedback", "message": long})) is None
     wrong = cause({"suggestions": []})
     assert is_anybodys(make().told(status(*[wrong] * 3, cause(CLAIM))))
+    other = {**TRUSTED, "patch": [{"op": "add", "path": "/body/spec/replicas", "value": 5}]}
+    first = make().told(status(wrong, cause(CLAIM), cause({**CLAIM, "suggestions": [other]})))
+    assert first is not None
+    assert first["suggestions"][0]["patch"] == CLAIM["suggestions"][0]["patch"]
 
 
 def other_text(causes: Any) -> Any:

@@ -41,7 +41,7 @@ from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .request_at_fault import CHOSE_NONE, likely_value
+from .request_at_fault import CHOSE_NONE, declared_place, likely_value
 
 
 class Answer(Enum):
@@ -271,9 +271,7 @@ _OTHER_CODES: Final = frozenset(
 """Codes of google.rpc that servers send for what is about no value of the request."""
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
 _VAGUE: Final = frozenset({"id", "name", "type", "value", "data", "item", "key", "status", "state"})
-_OF_THE_SERVER: Final = frozenset(
-    {"server", "service", "system", "database", "cluster", "backend", "hardware", "storage", "disk", "memory", "api"}
-)
+_OF_THE_SERVER: Final = word_set("server service system database cluster backend hardware storage disk memory api")
 _ENDING: Final = (".under-way", ".locked-by-another")
 """Rows of what ends by itself."""
 
@@ -328,11 +326,11 @@ def or_left_out(case: RefusalCase, error: Violation, result: RuleResult) -> Rule
     other value is known: neither a limit nor a list of values is told.
     """
     request, place = case.request, _only_place(result)
-    if not place or request.protocol is not Protocol.HTTP or error.stated or error.constraint in _OF_FORM:
+    if not place or request.protocol is not Protocol.HTTP or error.stated or error.constraint:
         return result
     value, name = value_at(request, place), next(one for one in reversed(segments(place)) if not one.isdecimal())
     is_element = _is_element(place, request)
-    is_guarded = may_limit(name.partition("[")[0]) or (not is_element and may_not_be_asked(place))
+    is_guarded = may_limit(name) or (not is_element and may_not_be_asked(place))
     if value in (MISSING, None) or is_guarded or is_secret(place, value) or references_to(place, request):
         return result
     kinds = {one.kind for one in read(error.message).said}
@@ -343,9 +341,6 @@ def or_left_out(case: RefusalCase, error: Violation, result: RuleResult) -> Rule
         return result
     offer = confirmed(left_out(SchemaViolation(place, "value", {}, value), request, ops, _LEAVE_OUT))
     return result.with_suggestions([*result.suggestions, {**offer, "evidence": {"kind": "answer", "pointer": place}}])
-
-
-_OF_FORM: Final = frozenset({"required", "type", "enum", "const", "format", "pattern", "minLength", "maxLength"})
 
 
 def _only_place(result: RuleResult) -> str:

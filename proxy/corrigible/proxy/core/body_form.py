@@ -46,7 +46,7 @@ def violation_of_form(case: RefusalCase, error: Violation) -> SchemaViolation | 
     request, status = case.request, case.exchange.status
     # Some servers say 406 of the body that was sent, though it is about the answer (RFC 9110 section 15.5.7).
     is_of_body = status in _STATUSES or (status == 406 and _is_produced(case))
-    if not is_of_body or request.protocol is not Protocol.HTTP or request.body is None:
+    if not is_of_body or request.protocol is not Protocol.HTTP:
         return None
     if error.likely and not error.likely[0].is_told:
         error = error._replace(pointer="")  # of a body that was not read no member is meant

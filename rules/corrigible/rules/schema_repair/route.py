@@ -97,8 +97,7 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
         return Proposal([_to(violation, request, "/path", sure[0], message, confirm=is_unsure)])
     if not offered:
         return None
-    is_longer = len(offered) == 1 and _is_longer_word(request.path, offered[0])
-    if is_longer or (len(offered) == 1 and _has_one_more(request.path, offered[0])):
+    if len(offered) == 1 and (_is_longer_word(request.path, offered[0]) or _has_one_more(request.path, offered[0])):
         confirm = request.method not in READS
         return Proposal([_to(violation, request, "/path", offered[0], _IF_MEANT, intent=True, confirm=confirm)])
     likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
