@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from corrigible.proxy.build import work_of
 from corrigible.proxy.runtime.fork_server import LENGTH, RUN, ForkServer, Served, adopt_orphans, name_process
 
 from .corrector_process import UNIX, Job
@@ -47,9 +48,9 @@ class Correctors:
             name_process("corrector")
             run_corrector(job, address, admin=folder / ADMIN)
 
-        served: Served = {"serve": serve, "reload": job.work["reload"]}
+        # What forks a corrector forks its workers, too: these have large tasks, and a limit.
+        served: Served = {**work_of(job.work, job.loops), "serve": serve}
         adopt_orphans()
-        # Large tasks are for workers of a corrector, which have a limit.
         self._server = ForkServer(served, memory=None, nicer=_NICER)
         self._say = say
         self.addresses = [f"{UNIX}{folder / f'corrector-{number}.sock'}" for number in range(count)]
