@@ -11,7 +11,7 @@ import os
 import pickle
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -38,10 +38,15 @@ _LOOK: Final = 0.25
 """Seconds between two looks at what may have ended, or be stuck."""
 
 
+def addresses_in(folder: Path, count: int) -> list[str]:
+    """Return where correctors listen."""
+    return [f"{UNIX}{folder / f'corrector-{number}.sock'}" for number in range(count)]
+
+
 class Correctors:
     """All correctors of a proxy. Each has a socket of its own, and whoever takes its place has the same."""
 
-    def __init__(self, job: Job, folder: Path, count: int, say: Callable[[str], None]) -> None:
+    def __init__(self, job: Job, folder: Path, addresses: Sequence[str], say: Callable[[str], None]) -> None:
         """Fork what they are forked from. Call it while the process has one thread."""
 
         def serve(address: str) -> None:
@@ -53,8 +58,7 @@ class Correctors:
         adopt_orphans()
         self._server = ForkServer(served, memory=None, nicer=_NICER)
         self._say = say
-        self.addresses = [f"{UNIX}{folder / f'corrector-{number}.sock'}" for number in range(count)]
-        self._replicas = [_Replica(self._server, address) for address in self.addresses]
+        self._replicas = [_Replica(self._server, address) for address in addresses]
         self._watching: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
