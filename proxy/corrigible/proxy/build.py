@@ -172,7 +172,7 @@ def work_of(served: Served, loops: SharedLoops | None) -> Served:
     """Return what workers do, with what they are told of loops."""
     if loops is None:
         return served
-    told = {"succeeded": loops.succeeded, "uncount_refusal": loops.uncount_refusal}
+    told: Served = {"succeeded": loops.succeeded, "uncount_refusal": loops.uncount_refusal}
     return {**served, **told, LOOPS_STATE: loops.state, LOOPS_RESTORE: loops.restore}
 
 

@@ -33,9 +33,9 @@ _FOLDER_PAUSE: Final = 0.2
 _NONE: Final = subprocess.DEVNULL
 _TRIES: Final = 3
 _KEEPING: Final = """
-trap '' INT TERM HUP
+trap '' INT TERM HUP PIPE
 printf corrigible-dir > /proc/$$/comm
-if [ "$1" = new ]; then mkdir -m 700 -- "$0" && echo made || exit; fi
+if [ "$1" = new ]; then mkdir -m 700 -- "$0" || exit; echo made; fi
 while read -r _; do :; done
 rm -rf -- "$0"
 """

@@ -158,6 +158,9 @@ class _Server:
 class ForkServer:
     """The parent's end: orders workers, and has them killed."""
 
+    _spare: _Server | None
+    _groups: list[int]
+
     def __init__(self, served: Served, *, memory: int | None, nicer: int = NICER) -> None:
         """Fork the servers. Call it while the process has one thread.
 
@@ -176,7 +179,7 @@ class ForkServer:
         self._groups = [] if _is_forked else [self._now.pid, self._spare.pid]
 
     def _be(self, now: _Server, memory: int | None, nicer: int) -> None:
-        self._now, self._spare, self._has_spare, self._groups, self._count = now, None, False, list[int](), 0
+        self._now, self._spare, self._has_spare, self._groups, self._count = now, None, False, [], 0
         self._limits = _ANY if memory is None else memory, os.nice(0) + nicer
 
     @classmethod
