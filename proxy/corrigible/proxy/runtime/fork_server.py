@@ -139,6 +139,9 @@ class _Server:
     pid: int
     """0 where the other one forked it."""
 
+    def __post_init__(self) -> None:
+        self.orders.setblocking(False)  # a server that does not read must not stop who orders
+
     def has_ended(self) -> bool:
         try:
             return not self.orders.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)  # it says nothing
@@ -232,7 +235,6 @@ class ForkServer:
             except OSError:
                 ours.close()
             else:
-                ours.setblocking(False)
                 self._spare = _Server(ours, number, 0)
             finally:
                 its.close()
@@ -285,7 +287,6 @@ def _forked(served: Served) -> _Server:
         orders.close()
         _be_server(child_end, served, parent)
     child_end.close()
-    orders.setblocking(False)  # a server that does not read must not stop the parent
     return _Server(orders, 0, pid)
 
 
