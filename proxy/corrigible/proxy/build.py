@@ -161,18 +161,18 @@ def build_dispatcher(served: Served, loops: SharedLoops | None = None, *, larges
     """Fork what large refusals are corrected in. Call it while the process has one thread."""
     if not hasattr(os, "fork"):
         return Dispatcher(largest_here=largest_here)
-    if loops is not None:
-        served = {
-            **served,
-            "succeeded": loops.succeeded,
-            "uncount_refusal": loops.uncount_refusal,
-            LOOPS_STATE: loops.state,
-            LOOPS_RESTORE: loops.restore,
-        }
-    workers = Workers(ForkServer(served, memory=MEMORY))
+    workers = Workers(ForkServer.above(memory=MEMORY) or ForkServer(work_of(served, loops), memory=MEMORY))
     if loops is not None:
         loops.report_successes_to(lambda caller, place: workers.notify("succeeded", (caller, place), caller=caller))
     return Dispatcher(workers, loops, largest_here=largest_here)
+
+
+def work_of(served: Served, loops: SharedLoops | None) -> Served:
+    """Return what workers do, with what they are told of loops."""
+    if loops is None:
+        return served
+    told: Served = {"succeeded": loops.succeeded, "uncount_refusal": loops.uncount_refusal}
+    return {**served, **told, LOOPS_STATE: loops.state, LOOPS_RESTORE: loops.restore}
 
 
 def build_loops() -> SharedLoops:
