@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
-from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
 from corrigible.adapters.operation import ANY
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
@@ -72,3 +72,15 @@ def test_places_of_a_message_that_holds_its_own_kind_are_those_beside_what_was_s
     assert ("body", "right", "left") not in places, "what holds it was not sent"
     many: Json = {"inner": [{"left": {}}] * 100_000}
     assert ("body", "inner", ANY, "left", "right") in plans.vocabulary("plan.Plans/Run", many).places
+
+
+def test_a_document_without_what_proto2_requires_is_no_message() -> None:
+    file = FileDescriptorProto(name="barn.proto", package="farm", syntax="proto2")
+    field = FieldDescriptorProto
+    file.message_type.add(name="Barn").field.add(
+        name="doors", number=1, type=field.TYPE_INT32, label=field.LABEL_REQUIRED
+    )
+    file.service.add(name="Barns").method.add(name="Open", input_type=".farm.Barn", output_type=".farm.Barn")
+    descriptors = Descriptors([file])
+    assert descriptors.request_bytes("/farm.Barns/Open", {"doors": 2}) == b"\x08\x02"
+    assert descriptors.request_bytes("/farm.Barns/Open", {}) is None

@@ -125,6 +125,11 @@ def test_names_that_mean_a_method(name: str, service: str, names: list[str], mea
         ("GetDoors", "GetDoor", False),
         ("CloseBarns", "CloseBarn", False),
         ("CloseBarn", "CloseBarns", False),
+        ("FindBarn", "FindBarns", True),
+        ("BatchGetBarn", "BatchGetBarns", True),
+        ("BatchCloseBarn", "BatchCloseBarns", False),
+        # a verb of searching stands for no other verb
+        ("FindBarns", "ListBarns", False),
     ],
 )
 def test_a_method_is_sent_unasked_only_where_the_name_is_the_same(name: str, meant: str, *, is_sure: bool) -> None:
@@ -178,14 +183,19 @@ def _service(package: str, name: str, *methods: str) -> descriptor_pb2.FileDescr
         # A service that nobody has: of the same name behind more words, or another one with a method of that name.
         ("/farm.old.NorthernDepot/Put", ["/farm.depot.Depot/Put"], True),
         ("/farm.old.Storage/Put", ["/farm.depot.Depot/Put"], True),
+        # ... is sure where one service alone has that method, of two words, and its name is near or the end of it.
+        ("/farm.old.BigBarn/SweepFloor", ["/farm.barn.Barn/SweepFloor"], False),
+        ("/farm.old.Barnyard/SweepFloor", ["/farm.barn.Barn/SweepFloor"], False),
+        ("/farm.old.House/SweepFloor", ["/farm.barn.Barn/SweepFloor"], True),
+        ("/farm.old.BigBarn/SellGoods", ["/farm.store.Store/SellGoods", "/farm.depot.Depot/SellGoods"], False),
         ("/farm.barn.Barn/GetHealth", ["/farm.barn.Barn/Health"], True),
         ("/farm.barn.Barn/State", ["/farm.barn.Barn/GetState"], False),
     ],
 )
 def test_one_method_that_is_meant(method: str, meant: list[str], *, is_unsure: bool) -> None:
     files = [
-        _service("farm.store", "Store", "Get"),
-        _service("farm.depot", "Depot", "Get", "Put"),
+        _service("farm.store", "Store", "Get", "SellGoods"),
+        _service("farm.depot", "Depot", "Get", "Put", "SellGoods"),
         _service("farm.barn", "Barn", "Health", "GetState", "SweepFloor"),
     ]
     found = ProtobufDescription(Descriptors(files)).nearest_operation(method, "")

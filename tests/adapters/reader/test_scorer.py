@@ -106,6 +106,15 @@ def test_what_a_text_says_of_a_place(pointer: str, message: str, expected: str) 
     assert expected in of(pointer, message)
 
 
+def test_a_name_in_another_number_gives_way_to_the_name_as_it_is() -> None:
+    declared = Vocabulary((("body", "size"), ("body", "sizes")))
+    assert "named" in of("/body/size", "the size is unspecified", declared=declared)
+    assert "named" not in of("/body/sizes", "the size is unspecified", declared=declared)
+    assert "named" in of("/body/sizes", "the sizes are unspecified", declared=declared)
+    alone = Vocabulary((("body", "weights"),))
+    assert "named" in of("/body/weights", "the weight is unspecified", declared=alone)
+
+
 def test_what_a_format_and_the_description_say_of_a_place() -> None:
     assert "told, sent" in of("/body/size", "no", pointer="/body/size")
     assert "told, absent, required" in of("/body/weight", "no", pointer="/body/weight", constraint="required")

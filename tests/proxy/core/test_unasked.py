@@ -439,6 +439,12 @@ def _box() -> Descriptors:
         ("title must be one of: red, blue", {"title": "red", "colour": "bleu"}),
         ("title 'rde' is refused", None),
         ("the box must be an array", None),
+        # names that are listed where one that was sent as a value is not known
+        ("No column named rde. Valid columns: red, blue", {"title": "red", "colour": "bleu"}),
+        ("No column named rde. Valid columns: shades.red, shades.blue", {"title": "red", "colour": "bleu"}),
+        ("No column named rde or bleu. Valid columns: red, blue", None),
+        ("No column named rde. Valid columns: green, grey", None),
+        ("No column named rde. Valid columns: title, colour", None),
     ],
 )
 def test_of_a_call(message: str, after: Any) -> None:

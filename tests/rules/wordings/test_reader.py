@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from corrigible.rules.wordings import Kind, languages, read, reader, wordings_of
 from corrigible.rules.wordings.reader import Needs, Said, needed
 from corrigible.rules.wordings.slots import fold
+from corrigible.rules.wordings.tokens import tokens_of
 from tests._support.rows import rows
 
 # Sentences of no recorded server: a kind that each says.
@@ -258,3 +259,17 @@ def _listed(value: str | list[str]) -> list[str]:
 def test_what_is_not_there_is_not_where_it_was_looked_for(sentence: str, values: tuple[str, ...]) -> None:
     said = [one for one in read(sentence).of(Kind.ABSENT) if one.row.endswith(".not-found-colon")]
     assert tuple(value for one in said for value in one.slots["value"]) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("no such index [books]", {"books"}),
+        ("policies[0] is wrong", set()),
+        ("one of [red, blue]", set()),
+        ("expected one of ['red']", {"red"}),
+        ("matrix [[books]]", set()),
+    ],
+)
+def test_one_word_in_square_brackets_is_quoted(text: str, quoted: set[str]) -> None:
+    assert tokens_of(text).quoted == quoted

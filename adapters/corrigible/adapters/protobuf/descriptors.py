@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from google.protobuf import descriptor_pb2, descriptor_pool, duration_pb2, json_format, message_factory
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError, EncodeError, Message
 
 from corrigible.rules.errors import AuthoringError, Place, gather
 from corrigible.schema.exchange import Json
@@ -196,9 +196,9 @@ class Descriptors:
         message: Message = message_factory.GetMessageClass(descriptor.request_type)()
         try:
             json_format.ParseDict(document, message, descriptor_pool=self.pool)
-        except (json_format.ParseError, TypeError, AttributeError):
+            return message.SerializeToString()
+        except (json_format.ParseError, EncodeError, TypeError, AttributeError):
             return None
-        return message.SerializeToString()
 
     def _json(self, kind: Any, data: bytes) -> Json:
         try:

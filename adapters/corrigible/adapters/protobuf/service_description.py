@@ -22,7 +22,7 @@ from corrigible.adapters.operation import MOST as MOST_PLACES
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import word_set, words
-from corrigible.rules.safety.nearness import LONGEST, is_plural, is_same, nearest
+from corrigible.rules.safety.nearness import LONGEST, is_plural, is_same, letters, nearest
 from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.rules.schema_repair.levels import REQUIRED
 from corrigible.rules.schema_repair.route import UNSURE
@@ -35,6 +35,8 @@ from .field_schema import Constraints, MessageChecker, field_schema, gateway_pat
 _OF_MANY: Final = "list"
 _READING: Final = word_set("get list describe read")
 """First words of methods that change nothing."""
+_SEARCHING: Final = word_set("fetch find query search")
+"""First words of others: what they look for is not told by the word, so that none of them stands for another."""
 _WRITING: Final = word_set(
     "accept acquire activate add allocate apply approve assign attach begin bind book build cancel charge clear"
     " clone close commit compact configure confirm convert copy create deactivate defragment delete deploy detach"
@@ -270,7 +272,10 @@ def _is_sure(called: str, meant: str, by_service: Mapping[str, Sequence[str]]) -
     other_service, _, other = meant.rpartition("/")
     dotted = "/" + service[1:].replace("/", ".")  # between package and service is a dot
     if dotted != other_service and not _is_same_service(dotted, other_service):
-        return dotted in by_service and name == other and len(words(name)) > 1  # `Create` alone does not say of what
+        if name != other or len(words(name)) < 2:  # `Create` alone does not say of what
+            return False
+        is_alone = [other in names for names in by_service.values()].count(True) == 1
+        return dotted in by_service or (is_alone and _is_near_service(dotted, other_service))
     own, its = words(name), words(other)
     if is_same(name, other) or sorted(own) == sorted(its) or _lacks_verb(own, its):
         return True
@@ -279,7 +284,8 @@ def _is_sure(called: str, meant: str, by_service: Mapping[str, Sequence[str]]) -
     if len(own) > 1 and _has_same_words(own, its):
         is_of_one = len(own[-1]) < len(its[-1])
         of_several = [one for one in by_service[other_service] if words(one)[1 - len(own) :] == own[1:]]
-        return own[0] in _READING and (is_of_one or not of_several)
+        verb = own[1] if own[0] == "batch" else own[0]
+        return verb in _READING | _SEARCHING and (is_of_one or not of_several)
     return _is_misspelt(own, its)
 
 
@@ -296,6 +302,12 @@ def _is_same_service(service: str, other: str) -> bool:
     names = [one.rpartition(".")[2].lstrip("/") for one in (service, other)]
     own, its = ([word for word in words(one) if word not in _OF_SERVICES] for one in names)
     return is_same(*names) or _is_misspelt(own, its) or _is_misspelt(*map(words, names))
+
+
+def _is_near_service(service: str, other: str) -> bool:
+    """Whether two services have nearly one name, or one is the end of the other."""
+    own, its = (one.rpartition(".")[2].lstrip("/") for one in (service, other))
+    return bool(nearest(own, [its])) or letters(its).endswith(letters(own)) or letters(own).endswith(letters(its))
 
 
 _OF_SERVICES: Final = word_set("service services svc server api apis grpc")

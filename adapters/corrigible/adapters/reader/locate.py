@@ -14,11 +14,12 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.pointers import part_of
-from corrigible.adapters.formats.sent_places import PARTS
+from corrigible.adapters.formats.sent_places import PARTS, sent_places
 from corrigible.adapters.formats.statement import (
     CODES_OF_STATES,
     code_of_value,
     code_said,
+    has_word,
     is_down,
     is_fault,
     is_of_route,
@@ -28,7 +29,7 @@ from corrigible.adapters.formats.statement import (
 from corrigible.adapters.operation import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
-from corrigible.rules.safety.nearness import is_same, is_slip, letters
+from corrigible.rules.safety.nearness import is_same, is_slip, letters, nearest
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.violation import LikelyPlace, Violation
@@ -242,7 +243,7 @@ def locate_errors(
     enough = remaining() // 4  # of very many errors so many are looked for as leave some steps for what follows
     taken = {one.pointer for one in errors if one.pointer and value_at(exchange.request, one.pointer) is not MISSING}
     for error in errors:
-        error = _without_phrase(error, exchange)
+        error = _of_listed_names(_without_phrase(error, exchange), exchange.request)
         if not _is_there(error, exchange.request):
             locator = locator or Locator(exchange, body, described, operation, variables)
             if looked_for >= _MOST_RANKED or (out and remaining() < enough):
@@ -261,6 +262,29 @@ def locate_errors(
         taken |= {error.pointer, *(one.pointer for one in error.likely[:1] if error.pointer)}
         out.append(error)
     return out
+
+
+def _of_listed_names(error: Violation, request: Request) -> Violation:
+    """Return an error at the only value that its text repeats and that is near one name of those that it lists.
+
+    `Unknown column titel. Valid fields: papers.id, papers.title`: what such names belong to may stand before them.
+    """
+    listed = [name for one in read(error.message).of(Kind.UNKNOWN) for name in one.slots.get("options", ())]
+    if not listed or error.stated:
+        return error
+    sent = list(islice(sent_places(request), _MOST_TEXTS))
+    names = {one.path[-1] for one in sent}
+    last = [one.rpartition(".")[2] for one in listed]
+    found: dict[str, list[str]] = {}
+    for place in sent:
+        if isinstance(value := place.value, str) and value not in names and has_word(error.message, value):
+            known = last if all("." in one for one in listed) and "." not in value else listed
+            if value not in known and len(nearest(value, known)) == 1:
+                found[place.pointer] = known
+    if len(found) != 1:
+        return error
+    [(pointer, known)] = found.items()
+    return error._replace(pointer=pointer, constraint="enum", stated={"enum": list(dict.fromkeys(known))})
 
 
 def _without_phrase(error: Violation, exchange: Exchange) -> Violation:

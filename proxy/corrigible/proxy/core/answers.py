@@ -41,7 +41,7 @@ from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .request_at_fault import CHOSE_NONE, declared_place, likely_value
+from .request_at_fault import CHOSE_NONE, likely_value
 
 
 class Answer(Enum):

@@ -30,6 +30,7 @@ from corrigible.rules.safety.decisive import word_set
 from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.safety.nearness import is_same, is_slip, letters, split_words
+from corrigible.rules.schema_repair.json_schema import choices
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace
 from corrigible.rules.schema_repair.suggestion import ANSWER
 from corrigible.rules.violation import Violation
@@ -237,7 +238,8 @@ class Edit:
         if any(has_word(text, one) for change in changes for one in _written(change.old, change.new)):
             yield Evidence.QUOTED
         shown = [one for change in changes if not change.is_move for one in _written(change.new, change.old)]
-        is_shown = any(has_word(text, one) for one in shown)
+        listed = choices(error.stated)
+        is_shown = any(has_word(text, one) for one in shown) or any(one.new in listed for one in changes)
         if is_shown:
             yield Evidence.SHOWN
         if any(one.place == "/body" and one.is_same_json for one in changes):
