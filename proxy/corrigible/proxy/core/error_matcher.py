@@ -36,7 +36,15 @@ from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_accept, violation_of_form
 from .evidence import is_within
 from .limits import Limits
-from .request_at_fault import BESIDE, OF_UNKNOWN, asked_places, may_be_asked, may_be_judged, violation_at
+from .request_at_fault import (
+    BESIDE,
+    OF_UNKNOWN,
+    asked_places,
+    is_told_alone,
+    may_be_asked,
+    may_be_judged,
+    violation_at,
+)
 from .several_members import answering_element, moved_from, repair_several
 from .state import NO_READS, ReadsState, suggest_by_state
 from .verify import drop_invalid
@@ -409,7 +417,8 @@ class ErrorMatcher:
     def _at_likeliest(self, number: int) -> RuleResult | None:
         """Ask at the places that an error is likely about, where nothing else is known."""
         case, error = self._case, self._case.errors[number]
-        if any(one.pointer for one in case.errors) or self._settled or not may_be_asked(case, error):
+        is_placed = any(one.pointer for one in case.errors if one is not error or not is_told_alone(error))
+        if is_placed or self._settled or not may_be_asked(case, error):
             return None
         asked = asked_places(error)
         violations = [violation_at(case, one, self._description) for one in asked]

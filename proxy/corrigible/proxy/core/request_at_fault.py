@@ -261,6 +261,15 @@ def may_be_asked(case: RefusalCase, error: Violation) -> bool:
     return status < 500
 
 
+def is_told_alone(error: Violation) -> bool:
+    """Whether a text tells of a value that was sent, and of nothing that is missing or unknown."""
+    first = error.likely[0] if error.likely else None
+    is_of_names = error.constraint in ("required", *OF_UNKNOWN) or bool(
+        read(error.message).of(Kind.MISSING, Kind.UNKNOWN, Kind.TOGETHER, Kind.APART)
+    )
+    return first is not None and first.is_told and not first.is_absent and not is_of_names
+
+
 def _is_opaque(error: Violation, status: int) -> bool:
     """Whether a refusal says no more than its status, which may be about whatever was sent."""
     return status in (400, 422) and says_nothing(error.message, status)
