@@ -70,9 +70,6 @@ class Locator:
         vocabulary = NOTHING if known is None else known.vocabulary(operation, request.body)
         self._exchange = exchange
         self._places = candidate_places(request, vocabulary, variables)
-        if known is not None and not variables and request.body and exchange.status == _NOT_FOUND:
-            # The path is declared as it is: what is not there is called by what was sent with it.
-            self._places = [one for one in self._places if one.part != "path"]
         self._breaches: list[SchemaViolation] = []
         self._respelt: list[SchemaViolation] = []
         if known is not None:

@@ -417,7 +417,8 @@ class ErrorMatcher:
     def _at_likeliest(self, number: int) -> RuleResult | None:
         """Ask at the places that an error is likely about, where nothing else is known."""
         case, error = self._case, self._case.errors[number]
-        is_placed = any(one.pointer for one in case.errors if one is not error or not is_told_alone(error))
+        is_told = is_told_alone(error, case.exchange.status)
+        is_placed = any(one.pointer for one in case.errors if not (is_told and one is error))
         if is_placed or self._settled or not may_be_asked(case, error):
             return None
         asked = asked_places(error)
