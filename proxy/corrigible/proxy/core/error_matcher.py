@@ -43,7 +43,7 @@ from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_accept, violation_of_form
 from .evidence import is_within
 from .limits import Limits
-from .request_at_fault import BESIDE, OF_UNKNOWN, asked_places, may_be_asked, may_be_judged, violation_at
+from .request_at_fault import BESIDE, OF_UNKNOWN, asked_places, is_told_alone, may_be_asked, may_be_judged, violation_at
 from .several_members import moved_from, repair_several
 from .state import NO_READS, ReadsState, suggest_by_state
 from .verify import drop_invalid
@@ -387,7 +387,9 @@ class ErrorMatcher:
     def _at_likeliest(self, number: int) -> RuleResult | None:
         """Ask at the places that an error is likely about, where nothing else is known."""
         case, error = self._case, self._case.errors[number]
-        if any(one.pointer for one in case.errors) or self._settled or not may_be_asked(case, error):
+        is_told = is_told_alone(error, case.exchange.status)
+        is_placed = any(one.pointer for one in case.errors if not (is_told and one is error))
+        if is_placed or self._settled or not may_be_asked(case, error):
             return None
         asked = asked_places(error)
         violations = [violation_at(case, one) for one in asked]

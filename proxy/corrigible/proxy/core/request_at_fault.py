@@ -225,6 +225,8 @@ _SAYS_NOTHING: Final = frozenset({401, 402, 407, 408, 423, 425, 429, 431, 451, 5
 _NOT_FOUND: Final = (404, 410)
 _OF_THE_PATH: Final = frozenset({400, 404, 405, 409, 410, 422})
 """Statuses that can be about a path of which the text says nothing."""
+_OF_VALUES: Final = frozenset({400, 412, 422})
+"""Statuses that are about what was sent, whatever the server has."""
 _OF_THE_BODY: Final = frozenset({400, 406, 415, 422})
 """Statuses that can be about a whole body of which the text says nothing."""
 
@@ -248,6 +250,15 @@ def may_be_asked(case: RefusalCase, error: Violation) -> bool:
     if first.pointer == "/body" and status not in _OF_THE_BODY:
         return False
     return status < 500
+
+
+def is_told_alone(error: Violation, status: int) -> bool:
+    """Whether a text tells of a value that was sent, and of nothing that is missing, unknown or of a state."""
+    first = error.likely[0] if error.likely else None
+    is_of_names = error.constraint in ("required", *OF_UNKNOWN) or bool(
+        read(error.message).of(Kind.MISSING, Kind.UNKNOWN, Kind.TOGETHER, Kind.APART)
+    )
+    return first is not None and first.is_told and not first.is_absent and not is_of_names and status in _OF_VALUES
 
 
 def _is_opaque(error: Violation, status: int) -> bool:

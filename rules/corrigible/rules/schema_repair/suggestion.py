@@ -187,7 +187,11 @@ def edit(
 
     Where it would write what says which request it is, or who makes it, the value is asked for.
     """
-    written = [str(op["path"]) for op in ops if op["op"] in ("add", "replace", "copy")]
+    written = [
+        str(op["path"])
+        for op in ops
+        if op["op"] in ("add", "replace", "copy") and not isinstance(op.get("value"), bool)  # no secret is a switch
+    ]
     if protected := [path for path in written if is_protected(path)]:
         return _question(violation, request, _ASK_PROTECTED, [(path, {}) for path in protected])
     moved = [str(op["from"]) for op in ops if op["op"] == "move"]
