@@ -16,6 +16,7 @@ from corrigible.schema.extra import MissingExtra, missing_module, needs
 from corrigible.schema.printable import shown_on
 
 COMMANDS: Final = {
+    "run": "run a command whose calls of known APIs go through a proxy",
     "proxy": "run the proxy in front of an API",
     "corrector": "correct refused requests for a gateway, such as Envoy",
     "envoy": "print the configuration of an Envoy that asks correctors",
@@ -37,6 +38,7 @@ _MODULES: Final = {
     **{"descriptors": ("spec", "add_descriptors"), "description": ("spec", "add_description")},
 }
 _EXTRAS: Final = {
+    "run": "mitmproxy",
     "proxy": "mitmproxy",
     "corrector": "envoy",
     "sandbox": "sandboxes",
