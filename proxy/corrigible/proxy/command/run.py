@@ -70,6 +70,12 @@ def add(commands: options.Subparsers) -> None:
     parser.add_argument("--no-lookups", action="store_true", help="send no requests of the proxy's own")
     parser.add_argument("--upstream-ca", metavar="FILE", type=Path, help="further certificates to verify APIs by")
     parser.add_argument("--log", metavar="FILE.jsonl", type=Path, help="write a line for each refusal into a file")
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        type=Path,
+        help="write at the end what was refused and what would have mended it: .html, .json, or .md for issues",
+    )
     parser.add_argument("--quiet", action="store_true", help="no line for each refusal, and no summary")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command and its arguments")
     parser.set_defaults(run=run)
@@ -86,7 +92,7 @@ def run(given: argparse.Namespace) -> int:
         plans = _plans(given, mode, kubeconfig)
         with TemporaryDirectory(prefix="corrigible-") as folder:
             return _run(given, words, plans, kubeconfig, Path(folder))
-    except (CorrigibleError, OSError) as problem:
+    except (CorrigibleError, OSError, ValueError) as problem:
         print(f"{_PROGRAM}: {problem}", file=sys.stderr)
         return 2
 
@@ -169,6 +175,7 @@ def _run(
     given: argparse.Namespace, words: Sequence[str], plans: Sequence[ApiPlan], kubeconfig: Kubeconfig, folder: Path
 ) -> int:
     from corrigible.proxy.access_log.entry import AccessLog
+    from corrigible.proxy.access_log.refusal_report import RefusalReport
     from corrigible.proxy.access_log.statistics import Recorder
     from corrigible.proxy.access_log.terminal import standard_error
     from corrigible.proxy.build import build_dispatcher, build_loops
@@ -176,7 +183,8 @@ def _run(
     from corrigible.proxy.runtime.fork_server import keep_what_exists
 
     terminal = standard_error(quiet=given.quiet, program=_PROGRAM)
-    recorder = Recorder(AccessLog(given.log) if given.log is not None else None, terminal)
+    report = [RefusalReport(given.report)] if given.report is not None else []
+    recorder = Recorder(AccessLog(given.log) if given.log is not None else None, terminal, report)
     loops = build_loops()
     routes = []
     for plan in plans:
