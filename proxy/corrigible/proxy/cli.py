@@ -17,6 +17,7 @@ from corrigible.schema.printable import shown_on
 
 COMMANDS: Final = {
     "run": "run a command whose calls of known APIs go through a proxy",
+    "doctor": "try `corrigible run` with the HTTP clients of this machine",
     "proxy": "run the proxy in front of an API",
     "corrector": "correct refused requests for a gateway, such as Envoy",
     "envoy": "print the configuration of an Envoy that asks correctors",
@@ -39,6 +40,7 @@ _MODULES: Final = {
 }
 _EXTRAS: Final = {
     "run": "mitmproxy",
+    "doctor": "mitmproxy",
     "proxy": "mitmproxy",
     "corrector": "envoy",
     "sandbox": "sandboxes",

@@ -35,13 +35,11 @@ _ADDED: Final = "NODE_EXTRA_CA_CERTS"
 """Node.js trusts these besides its own."""
 
 
-def environment(
-    before: Mapping[str, str], proxy: str, known: Sequence[str], bundle: Path, authority: Path
-) -> dict[str, str]:
+def environment(before: Mapping[str, str], proxy: str, known: Sequence[str], bundle: Path) -> dict[str, str]:
     """Return the environment of a program whose calls go through `proxy`, an address such as `http://127.0.0.1:4711`.
 
     `known` are the hosts that the proxy looks at (`host[:port]`), `bundle` all certificates that the program is to
-    trust, `authority` that of the proxy.
+    trust.
     """
     given = before.get("no_proxy") or before.get("NO_PROXY") or ""
     names = {one.rpartition(":")[0] or one for one in known} | {*known}
@@ -53,7 +51,7 @@ def environment(
         "NO_PROXY": passed,
         "no_proxy": passed,
         **dict.fromkeys(_BUNDLES, str(bundle)),
-        _ADDED: str(authority),
+        _ADDED: str(bundle),
         "NODE_USE_ENV_PROXY": "1",
     }
 

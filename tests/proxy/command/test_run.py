@@ -158,12 +158,12 @@ def test_the_exit_status_is_that_of_the_command(
 
 def test_what_the_command_trusted_before_it_trusts_now(tmp_path: Path) -> None:
     found = environment(
-        {"NO_PROXY": "internal.example, api.example.com", "A": "b"}, "http://p", ["api.example.com"], tmp_path, tmp_path
+        {"NO_PROXY": "internal.example, api.example.com", "A": "b"}, "http://p", ["api.example.com"], tmp_path
     )
     assert found["NO_PROXY"] == found["no_proxy"] == "internal.example,localhost,127.0.0.1,::1"
     assert found["A"] == "b"
     assert {found[one] for one in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")} == {"http://p"}
-    assert "127.0.0.1" not in environment({}, "http://p", ["127.0.0.1:8000"], tmp_path, tmp_path)["NO_PROXY"].split(",")
+    assert "127.0.0.1" not in environment({}, "http://p", ["127.0.0.1:8000"], tmp_path)["NO_PROXY"].split(",")
 
 
 def test_clusters_of_a_kubeconfig_are_known(tmp_path: Path, tls: Files) -> None:

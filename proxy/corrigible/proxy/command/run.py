@@ -190,7 +190,7 @@ def _run(
     for plan in plans:
         engine, lines = plan.load(None)
         routes.append(plan.route(engine, loops, Rewritten.NONE))
-        for line in lines:
+        for line in lines if not given.quiet else ():
             recorder.say(line)
     apis = ApiRoutes(routes, are_passed_by=True)
     known = sorted(host for plan in plans for host in plan.hosts)
@@ -289,7 +289,7 @@ class _Child:
         bundle = self._folder / "trusted.pem"
         own = self._authority.read_text("utf-8")
         bundle.write_text(f"{trusted(os.environ)}\n{own}", "utf-8")
-        found = environment(os.environ, address, self._known, bundle, self._authority)
+        found = environment(os.environ, address, self._known, bundle)
         if self._kubeconfig.clusters:
             copy = self._folder / "kubeconfig"
             copy.touch(0o600)
