@@ -31,11 +31,13 @@ COMMANDS: Final = {
     "spec": "show the parts of requests that the proxy can check by an API's description",
     "map": "find operations that do the same, and map their fields",
     "status": "show the numbers of a running proxy, and its health",
+    "mcp-proxy": "run the proxy in front of a server of the Model Context Protocol",
     "mcp": "offer an API's operations as tools of the Model Context Protocol",
 }
 """What each does. Each is also the name of its module, but for those of `_MODULES`."""
 _MODULES: Final = {
     "explain": ("translate", "add_explain"),
+    "mcp-proxy": ("mcp_proxy", "add"),
     **{"descriptors": ("spec", "add_descriptors"), "description": ("spec", "add_description")},
 }
 _EXTRAS: Final = {
