@@ -109,7 +109,7 @@ def test_another_tool_is_never_called_without_a_question() -> None:
 
 
 SCHEMA = {"type": "object", "properties": {"limit": {"type": "integer"}}, "required": ["limit"]}
-REFUSED = {"isError": True, "content": [{"type": "text", "text": "limit must be an integer"}]}
+REFUSED: Any = {"isError": True, "content": [{"type": "text", "text": "limit must be an integer"}]}
 
 
 def ready() -> Relay:

@@ -114,7 +114,7 @@ def complaints(entry: Entry) -> Iterator[str]:
 
 def _member(pointer: str) -> str:
     """Return the place as programs write it, for all elements of a list: `items[].amount`."""
-    parts = pointer_parts(pointer)[1:] or ["request"]
+    parts = (pointer_parts(pointer) or ())[1:] or ("request",)
     return "".join("[]" if is_index(part) or part == "-" else f".{part}" for part in parts).lstrip(".")
 
 
