@@ -130,7 +130,7 @@ def puts(etcdctl: Callable[..., str], endpoint: str) -> list[str]:
         put = channel.unary_unary("/etcdserverpb.KV/Put", None, None)
         answers = []
         for begin in range(0, PUTS, AT_ONCE):
-            calls = [put.future(b"\x0a\x01k\x12\x04%04d" % n, timeout=60) for n in range(begin, begin + AT_ONCE)]
+            calls = [put.future(b"\x0a\x01k\x12\x04%04d" % n, timeout=600) for n in range(begin, begin + AT_ONCE)]
             answers += [call.result() for call in calls]
     assert len(set(answers)) == PUTS, "each has another revision"
     return sorted(answer.hex() for answer in answers)

@@ -19,6 +19,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from corrigible.proxy.envoy.process import KEEPING
 from tests._support.command import run, start
 from tests._support.envoy_command import (
     JSON,
@@ -324,6 +325,19 @@ def test_its_sudden_end_in_each_phase_leaves_nothing(
                 if wire is not None:
                     ended.set()
                     wire.close()
+
+
+def test_the_private_folder_goes_if_nobody_hears_that_it_was_made(tmp_path: Path) -> None:
+    """Its owner has ended between the start of the keeper and the keeper's first word."""
+    silent, deaf = os.pipe(), os.pipe()
+    os.close(silent[1])
+    os.close(deaf[0])
+    made = tmp_path / "made"
+    keeper = ["/bin/sh", "-c", KEEPING, str(made), "new"]
+    subprocess.run(keeper, stdin=silent[0], stdout=deaf[1], check=True, timeout=60)
+    assert not made.exists()
+    os.close(silent[0])
+    os.close(deaf[1])
 
 
 def is_listening(port: int) -> bool:

@@ -32,10 +32,10 @@ _SHORT: Final = ("/tmp", "/dev/shm")
 _FOLDER_PAUSE: Final = 0.2
 _NONE: Final = subprocess.DEVNULL
 _TRIES: Final = 3
-_KEEPING: Final = """
-trap '' INT TERM HUP
+KEEPING: Final = """
+trap '' INT TERM HUP PIPE
 printf corrigible-dir > /proc/$$/comm
-if [ "$1" = new ]; then mkdir -m 700 -- "$0" && echo made || exit; fi
+if [ "$1" = new ]; then mkdir -m 700 -- "$0" || exit; echo made; fi
 while read -r _; do :; done
 rm -rf -- "$0"
 """
@@ -76,7 +76,7 @@ class PrivateFolder:
         raise problem
 
     def _start_keeper(self, path: Path, *kind: str) -> subprocess.Popen[bytes] | None:
-        words = ("/bin/sh", "-c", _KEEPING, str(path), *kind)
+        words = ("/bin/sh", "-c", KEEPING, str(path), *kind)
         told = subprocess.PIPE if kind else _NONE
         with contextlib.suppress(OSError):  # there is no shell, or no room
             self._keeper = subprocess.Popen(
