@@ -65,6 +65,33 @@ class McpFormat:
         return ()
 
 
+def text_of_tool(answer: Mapping[str, Json], tool: str) -> str | None:
+    """Return what a server says of a call that it refuses, without what SDKs put before it; None where it does not."""
+    match answer:
+        case {"error": {"message": str() as text}}:
+            return _plain(text, tool)
+        case {"result": {"isError": True, "content": [{"type": "text", "text": str() as text}, *_]}}:
+            return _plain(text, tool)
+    return None
+
+
+def _plain(text: str, tool: str) -> str:
+    """Take away the words of the SDKs of Python and TypeScript, and of fastmcp: they say that a call is refused."""
+    words = [before.replace("TOOL", tool) for before in _BEFORE]
+    while (cut := next((text.removeprefix(one) for one in words if text.startswith(one)), None)) is not None:
+        text = cut
+    return text
+
+
+_BEFORE: Final = (
+    *(f"MCP error {code}: " for code in (-32600, -32601, -32602, -32603)),
+    "Input validation error: ",
+    "Error executing tool TOOL: ",
+    "Error calling tool 'TOOL': ",
+    "Invalid arguments for tool TOOL: ",
+)
+
+
 def _of_call(code: str, answer: Mapping[str, Json], exchange: Exchange) -> list[Violation]:
     """Return the errors of an answer about the arguments of the call, or about its parameters."""
     request = exchange.request
