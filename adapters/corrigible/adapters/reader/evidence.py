@@ -157,7 +157,12 @@ def _facts(refusal: Refusal) -> _Facts:
         if (text := _text(place.value)) and (at := message.find(text)) >= 0:
             found[place.key] = at
             counts[f"={text}"] = counts.get(f"={text}", 0) + 1
-    _drop_twins(mentions, refusal.places, letters(message.text))
+    spelled = letters(message.text)  # a name as it is goes before the one beside it in another number
+    twins = {one.key: (one.pointer.rpartition("/")[0], name_words(one.name)) for one in refusal.places}
+    as_it_is = {twins[one.key] for one in refusal.places if one.key in mentions and letters(one.name) in spelled}
+    for one in refusal.places:
+        if one.key in mentions and twins[one.key] in as_it_is and letters(one.name) not in spelled:
+            del mentions[one.key]
     breached: dict[str, list[SchemaViolation]] = {}
     near: set[str] = set()
     for number, one in enumerate((*refusal.breaches, *refusal.respelt)):
@@ -184,15 +189,6 @@ def _facts(refusal: Refusal) -> _Facts:
         frozenset(place.pointer.rpartition("/")[0] for place in refusal.places),
         tells_of_nothing(message.text, refusal.exchange.request),
     )
-
-
-def _drop_twins(mentions: dict[str, Mention], places: Sequence[Place], spelled: str) -> None:
-    """Drop what is named only in another number, where a member beside it is named as it is: `kind` and `kinds`."""
-    named = [(one, (one.pointer.rpartition("/")[0], name_words(one.name))) for one in places if one.key in mentions]
-    as_it_is = {twin for one, twin in named if letters(one.name) in spelled}
-    for one, twin in named:
-        if twin in as_it_is and letters(one.name) not in spelled:
-            del mentions[one.key]
 
 
 def leaves(value: Json, left_out: Set[str] = frozenset()) -> Iterator[str]:
