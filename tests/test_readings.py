@@ -17,7 +17,7 @@ READER: Final = (
     "rules/corrigible/rules/schema_repair",
 )
 TABLES: Final = {
-    "formats/text_shapes.py": "forms that frameworks print their errors in",
+    "formats/text_shapes.py": "forms that frameworks print their errors in, data in brackets",
 }
 """The table of texts that say their place in a form of their own, and what compiles lists of patterns."""
 OF_OTHER_TEXTS: Final = {
@@ -25,11 +25,10 @@ OF_OTHER_TEXTS: Final = {
     "formats/pointers.py": "steps of paths that a format tells",
     "formats/google_rpc.py": "steps of paths, durations and codes of google.rpc",
     "formats/keywords.py": "codes of frameworks, numbers",
-    "formats/literals.py": "data that a text has in brackets",
     "formats/statement.py": "names of headers",
     "core/alternative.py": "variables of templates of paths",
     "core/body_form.py": "media types, names of elements",
-    "core/document_size.py": "blanks of a body",
+    "core/limits.py": "blanks of a body",
     "core/engine.py": "codes of an answer, names of headers",
     "core/feedback.py": "what is invisible in our own texts",
     "core/loop/detector.py": "names of headers",

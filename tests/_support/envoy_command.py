@@ -120,18 +120,12 @@ def forker(pid: int) -> int:
 
 def waiting(pid: int) -> int:
     """Return what is to take its place."""
-    of_others = {forker(pid), *(one for one in called(pid, FORKS) if parent_of(one) in called(pid, CORRECTOR))}
-    return next(one for one in called(pid, FORKS) if one not in of_others)
-
-
-def below_corrector(pid: int) -> int:
-    """Return what forks, or waits to fork, the workers of a corrector."""
-    return next(one for one in called(pid, FORKS) if parent_of(one) in called(pid, CORRECTOR))
+    return next(one for one in called(pid, FORKS) if one != forker(pid))
 
 
 def keeper(pid: int) -> int:
     return called(pid, KEEPER)[0]
 
 
-VICTIMS: Final = (corrector_of, forker, waiting, forker, waiting, below_corrector, below_corrector, keeper, keeper)
+VICTIMS: Final = (corrector_of, forker, waiting, forker, waiting, keeper, keeper)
 """Whoever takes a place can lose it, too."""

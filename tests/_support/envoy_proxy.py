@@ -30,7 +30,7 @@ def envoy_at(
     from corrigible.proxy.envoy.http_server import Call, Reply
     from corrigible.proxy.envoy.http_service import HttpService
     from corrigible.proxy.envoy.log_line import entry_of, fields_of
-    from corrigible.proxy.envoy.process import ADMIN, EnvoyProcess, SuccessWatch
+    from corrigible.proxy.envoy.process import ADMIN, EnvoyProcess, SuccessWatch, configure
     from corrigible.proxy.http.api_routes import ApiRoute
     from corrigible.proxy.http.api_routes import Upstream as At
     from corrigible.proxy.http.lookup_client import LookupClient
@@ -66,9 +66,8 @@ def envoy_at(
             logs_all=journal is not None,
             **settings,
         )
-        envoy = await EnvoyProcess.start(
-            bootstrap(gateway), folder, lambda line: recorder.write(entry_of(fields_of(line))), threads=2
-        )
+        configure(bootstrap(gateway), folder)
+        envoy = await EnvoyProcess.start(folder, lambda line: recorder.write(entry_of(fields_of(line))), threads=2)
         try:
             running["port"] = await envoy.port()
             ready.set()
@@ -109,14 +108,15 @@ def envoy_at(
 @contextmanager
 def configured_envoy(config: dict[str, Any], on_line: Callable[[bytes], object] = lambda line: None) -> Iterator[int]:
     """Run Envoy as a configuration says; yield its port."""
-    from corrigible.proxy.envoy.process import ADMIN, EnvoyProcess
+    from corrigible.proxy.envoy.process import ADMIN, EnvoyProcess, configure
 
     ready, running = threading.Event(), dict[str, Any]()
 
     async def serve(folder: Path) -> None:
         running.update(loop=asyncio.get_running_loop(), stop=asyncio.Event())
         config["admin"] = {"address": {"pipe": {"path": str(folder / ADMIN)}}}
-        envoy = await EnvoyProcess.start(config, folder, on_line, threads=1)
+        configure(config, folder)
+        envoy = await EnvoyProcess.start(folder, on_line, threads=1)
         try:
             running["port"] = await envoy.port()
             ready.set()

@@ -59,6 +59,20 @@ def remembers() -> None:
     SERVED["uncount_refusal"] = messages.append
 
 
+def orders() -> tuple[int, int]:
+    """Be a worker that has one of its own: what that one is, and by how much this one comes before it."""
+    server = ForkServer.above(memory=512 * MEBIBYTE, nicer=3)
+    assert server is not None and server.is_running()
+
+    async def main() -> tuple[int, int]:
+        workers = Workers(server)
+        with pytest.raises(WorkerLost, match="MemoryError"):
+            await run(workers, "grows")
+        return await run(workers, "pid"), await run(workers, "nice") - os.nice(0)
+
+    return asyncio.run(main())
+
+
 SERVED: dict[str, Any] = {
     "asks": asks,
     "corrects": corrects,
@@ -71,6 +85,8 @@ SERVED: dict[str, Any] = {
     "raises": lambda: 1 / 0,
     "lambda": lambda: lambda: 0,
     "pid": os.getpid,
+    "nice": lambda: os.nice(0),
+    "orders": orders,
 }
 
 
@@ -267,7 +283,7 @@ def another_server_takes_the_place_of_one_that_ended_and_knows_what_it_knew(serv
         workers.learn("hear", ("x",))
         for _ in range(3):  # the second and the third time it is one that another one forked
             worker: int = await run(workers, "pid")
-            forked_by = int(Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1])
+            forked_by = parent_of(worker)
             os.kill(forked_by, signal.SIGKILL)
             with contextlib.suppress(OSError):  # it ends with what forked it
                 while ") Z " not in Path(f"/proc/{worker}/stat").read_text():
@@ -279,6 +295,25 @@ def another_server_takes_the_place_of_one_that_ended_and_knows_what_it_knew(serv
         assert server.is_running()
         workers.end()
 
+    asyncio.run(main())
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def what_a_worker_orders_is_of_the_same_server_and_ends_with_it(server: ForkServer) -> None:
+    async def main() -> None:
+        workers = Workers(server)
+        own, nicer = await run(workers, "orders")
+        assert nicer == 3 and parent_of(own) == parent_of(await run(workers, "pid")) == server.pid
+        workers.end()
+        while Path(f"/proc/{own}").exists():
+            await asyncio.sleep(0.01)
+        assert await run(workers, "pid") != own  # the server still serves others
+        workers.end()
+
+    assert ForkServer.above(memory=None) is None
     asyncio.run(main())
 
 
@@ -298,6 +333,10 @@ def nobody_is_left_behind(server: ForkServer) -> None:
             os.kill(pid, 0)
 
 
+ON_LINUX = (
+    another_server_takes_the_place_of_one_that_ended_and_knows_what_it_knew,
+    what_a_worker_orders_is_of_the_same_server_and_ends_with_it,
+)
 SCENARIOS = (
     questions_are_answered_and_the_value_comes_back,
     what_goes_wrong_is_said_and_the_next_task_is_done,
@@ -308,7 +347,7 @@ SCENARIOS = (
     a_correction_that_took_too_long_in_all_is_withheld_and_the_worker_hears_of_it,
     what_takes_long_on_the_loop_goes_to_workers_until_it_is_forgotten,
     what_is_learnt_later_is_known_to_all,
-    *([another_server_takes_the_place_of_one_that_ended_and_knows_what_it_knew] if sys.platform == "linux" else []),
+    *(ON_LINUX if sys.platform == "linux" else []),
     nobody_is_left_behind,
 )
 

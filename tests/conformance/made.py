@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from corrigible.conformance.checks import CHECKS
 from corrigible.conformance.model.outcome import Outcome
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec
@@ -24,6 +25,12 @@ from corrigible.conformance.suite.record import (
 )
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.validators.finding import ABSENT, Finding
+
+
+def checks_of(*folders: str) -> list[Check]:
+    """Return the checks below these folders."""
+    return [check for check in CHECKS if check.id.startswith(folders)]
+
 
 MUST = "SRF-TRN-03"
 OTHER = "SRF-TRN-04"

@@ -1,4 +1,4 @@
-"""The audit of packs, tasks and captures, from end to end: what is planted is found, what is ours is clean."""
+"""The audit of packs and tasks, from end to end: what is planted is found, what is ours is clean."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pytest
 import yaml
 
 from corrigible.conformance.audit.audit import SCHEMA, Audit, audit, gather
-from corrigible.conformance.audit.subject import AuditSubject, capture_file, command, packs, task_file
-from corrigible.conformance.checks.pack import LEAKS
+from corrigible.conformance.audit.subject import AuditSubject, command, packs, task_file
 from corrigible.conformance.cli import main
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.suite.subject import Subject
 from corrigible.proxy.pack_tools.export import render
-from tests._support.rows import rows
+
+from .made import checks_of
 
 HEAD = "name: acme\ntitle: Acme\nversion: 2.1.0\napi: {name: Acme API}\nlicense: Apache-2.0\n"
 TOP = "id: acme.jam\ntitle: About jam\nstatus: stable\nreferences: [https://a.test]\n"
@@ -220,74 +220,6 @@ def test_a_task_that_keeps_its_secret_is_clean(
     assert audit([task_file(tasks_at(tmp_path / "lab", **members), clean)]).hits == ()
 
 
-FEEDBACK = {
-    "type": "recovery_guidance",
-    "message": "m",
-    "suggestions": [{"action": "MODIFY_PARAMS", "message": "m", "parameters": {"flavour": "raspberry"}}],
-}
-
-
-def exchange(mode: str, body: object) -> dict[str, object]:
-    return {
-        "request": {"method": "POST", "path": "/jam", "headers": {}, "body": {"flavour": "red"}},
-        "response": {"status": 400, "headers": {"Preference-Applied": f"recovery-feedback={mode}"}, "body": body},
-    }
-
-
-def har(exchanges: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "log": {
-            "entries": [
-                {
-                    "request": {
-                        "method": "POST",
-                        "url": "https://jam.example/jam",
-                        "headers": [],
-                        "postData": {"text": json.dumps(one["request"]["body"])},
-                    },
-                    "response": {
-                        "status": 400,
-                        "headers": [{"name": n, "value": v} for n, v in one["response"]["headers"].items()],
-                        "content": {"text": json.dumps(one["response"]["body"])},
-                    },
-                }
-                for one in exchanges
-            ]
-        }
-    }
-
-
-REFLECTIVE = exchange("reflective", {"error": "no", "recovery_feedback": FEEDBACK})
-
-
-@rows(
-    ("other", "leaks", "disclosed"),
-    [
-        (exchange("verbose", {"validation_errors": [{"code": "X", "message": "raspberry is meant"}]}), 1, 0),
-        (exchange("verbose", {"error": "raspberry is meant"}), 0, 1),
-        (exchange("traditional", {"error": "raspberry is meant"}), 1, 0),
-        (exchange("traditional", {"error": "no"}), 0, 0),
-    ],
-)
-@rows("form", ["list", "lines", "har"])
-def test_captures_are_compared_request_by_request(
-    tmp_path: Path, form: str, other: dict[str, object], leaks: int, disclosed: int
-) -> None:
-    both = [REFLECTIVE, other]
-    path = tmp_path / "captured.json"
-    texts = {"list": json.dumps(both), "lines": "\n".join(map(json.dumps, both)), "har": json.dumps(har(both))}
-    path.write_text(texts[form], "utf-8")
-    done = audit([capture_file(path)])
-    assert (len(done.leaks), len(done.disclosed)) == (leaks, disclosed)
-
-
-def test_a_fix_that_was_seen_to_work_is_an_answer(tmp_path: Path) -> None:
-    one = exchange("traditional", {"error": "raspberry is meant"}) | {"fix": {"body": {"flavour": "raspberry"}}}
-    path = tmp_path / "captured.json"
-    path.write_text(json.dumps(one), "utf-8")
-    assert [hit.fix.value for hit in audit([capture_file(path)]).leaks] == ["raspberry"]
-
-
 def test_the_command_says_where_what_and_how(
     jam: Callable[..., Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -326,7 +258,6 @@ def test_everything_for_machines(jam: Callable[..., Path], capsys: pytest.Captur
     [
         (["audit", "no-such-pack"], "no built-in pack"),
         (["audit", "recipe", "--tasks", "nowhere.yaml"], "No such file"),
-        (["audit", "recipe", "--captures", "nowhere.json"], "No such file"),
         (["audit", "--corrigible", "no-such-command"], "no-such-command"),
     ],
 )
@@ -347,13 +278,13 @@ def test_a_file_without_tasks_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_a_pack_is_rendered_by_the_command_as_in_this_process(jam: Callable[..., Path]) -> None:
     folder = jam()
-    (printed,), (here,) = gather([str(folder)], (), (), command()), rendered_here(folder)
+    (printed,), (here,) = gather([str(folder)], (), command()), rendered_here(folder)
     assert (printed.digest, printed.facts, printed.pool) == (here.digest, here.facts, here.pool)
     assert [scope.fixes for scope in printed.scopes] == [scope.fixes for scope in here.scopes]
 
 
 def found(id: str, pack: Path, *tasks: Path) -> list[str]:
-    check = next(one for one in LEAKS if one.id == id)
+    check = next(one for one in checks_of("audit/") if one.id == id)
     config = {"pack": str(pack), "tasks": [str(path) for path in tasks]}
     return [one.requirement for one in check.run(Subject("pack", "http-json", config=config))]
 

@@ -342,13 +342,13 @@ def test_reports_are_made_of_a_record(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_the_table_says_what_the_shop_answers() -> None:
     text = reference.table("http://127.0.0.1:9")
     assert "a success: 200" in text
-    assert "a refund that is too large: 422 amount_too_large" in text
+    assert "a refund of more than is left: 422 amount_too_large" in text
     assert "curl -X POST http://127.0.0.1:9/v1/refunds" in text
 
 
 def test_no_scenario_is_about_something_else() -> None:
     shop = Shop()
-    answers = {one.about: shop.respond(reference.request(one))[0] for one in reference.SCENARIOS}
+    answers = {about: shop.respond(request)[0] for about, request in reference.scenarios()}
     assert [about for about, status in answers.items() if (status < 400) != (about == "a success")] == []
 
 

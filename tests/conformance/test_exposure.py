@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from corrigible.conformance.checks.transparency import exposure
-from corrigible.conformance.checks.transparency.exposure import CHECKS, ambiguity, from_request
+from corrigible.conformance.checks.transparency.exposure import ambiguity, from_request
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
@@ -20,8 +20,10 @@ from corrigible.conformance.transport.http1 import HttpClient
 from corrigible.conformance.validators.finding import Finding
 
 from .faulty import Fault, Request, relay
-from .made import told
+from .made import checks_of, told
 from .stand_in import shop_proxied
+
+CHECKS = checks_of("exposure/")
 
 BY_NAME = {check.id: check for check in CHECKS}
 

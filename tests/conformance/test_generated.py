@@ -14,7 +14,6 @@ import pytest
 
 from corrigible.adapters.demo.recipe import service
 from corrigible.adapters.sandbox.server import Running
-from corrigible.conformance.checks.http import generated
 from corrigible.conformance.checks.http.generated_request import Plan, load, plan
 from corrigible.conformance.cli import main
 from corrigible.conformance.model.outcome import UsageError
@@ -27,6 +26,7 @@ from corrigible.conformance.validators.openapi import Description
 from corrigible.schema.exchange import Json
 from tests._support.raw_proxy import corrected
 
+from .made import checks_of
 from .stand_in import Spoil, edited, fronted
 
 SHOP = SUITE / "reference" / "openapi.yaml"
@@ -280,7 +280,7 @@ def test_a_service_of_fastapi_conforms_behind_our_proxy(tmp_path: Path, capsys: 
 
 
 def test_the_checks_are_for_producers_with_a_description() -> None:
-    assert {role for one in generated.CHECKS for role in one.roles} == {"producer"}
+    assert {role for one in checks_of("generated/") for role in one.roles} == {"producer"}
     with Upstream(Shop()) as shop:
         assert main(["check", "--target", shop.url, "--role", "producer"]) == 2
 

@@ -11,7 +11,6 @@ from itertools import count
 
 import pytest
 
-from corrigible.conformance.checks.grpc.catalogue import CHECKS
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.reference import grpc_shop
 from corrigible.conformance.reference.grpc_upstream import GrpcUpstream
@@ -20,7 +19,9 @@ from tests._support.command import start
 
 from .grpc_faults import FAULTS
 from .grpc_middlebox import Box, Fault, boxed
-from .made import sampled, told
+from .made import checks_of, sampled, told
+
+CHECKS = checks_of("grpc/")
 
 PACK = grpc_shop.DESCRIPTORS.with_name("grpc_pack")
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.checks.transparency import hostile_http2 as http2
-from corrigible.conformance.checks.transparency.hostile_http2 import CHECKS
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.suite.subject import Check, Subject
 
 from .http2_relay import careless
-from .made import told
+from .made import checks_of, told
+
+CHECKS = checks_of("http2/")
 
 SAID = {
     "http2/malformed": ("what is malformed went on to the upstream", 40),

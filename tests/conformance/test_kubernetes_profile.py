@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks.bindings.kubernetes import CHECKS, PROFILE
+from corrigible.conformance.checks.bindings.kubernetes import PROFILE
 from corrigible.conformance.suite.subject import Check
 from corrigible.conformance.transport.http1 import HttpRequest
 
+from .made import checks_of
 from .stand_in import Said, Spoil, edited, findings, fronted
+
+CHECKS = checks_of("kubernetes/")
 
 SLOW = {"kubernetes/streams", "kubernetes/upgrades"}
 """The stand-in waits for the whole of an answer, so it cannot hold these."""

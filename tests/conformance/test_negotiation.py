@@ -10,7 +10,6 @@ from email.utils import formatdate
 
 import pytest
 
-from corrigible.conformance.checks.transparency.annotated import CHECKS
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
@@ -19,8 +18,10 @@ from corrigible.conformance.transport.http1 import HttpClient
 
 from .faults import NEGOTIATION, Planted
 from .faulty import Answer, Fault, Request, relay
-from .made import sampled, told
+from .made import checks_of, sampled, told
 from .stand_in import shop_proxied
+
+CHECKS = checks_of("negotiation/")
 
 
 @pytest.fixture(scope="module")

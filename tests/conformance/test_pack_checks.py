@@ -13,13 +13,14 @@ import pytest
 
 from corrigible.conformance.audit import subject as audit_subject
 from corrigible.conformance.checks import pack
-from corrigible.conformance.checks.pack import CHECKS
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.process import completed
 from corrigible.proxy.cli import main
 
-from .made import told
+from .made import checks_of, told
+
+CHECKS = checks_of("pack/")
 
 HEAD = """\
 name: acme

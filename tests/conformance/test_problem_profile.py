@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks.bindings.problem import CHECKS, PROFILE
+from corrigible.conformance.checks.bindings.problem import PROFILE
 from corrigible.conformance.reference.api import PACK, SPEC, Shop
 from corrigible.conformance.suite.subject import Subject
 
+from .made import checks_of
 from .stand_in import Said, Spoil, edited, findings, fronted, honest
+
+CHECKS = checks_of("problem/")
 
 MEMBER = "recovery_feedback"
 

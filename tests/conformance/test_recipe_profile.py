@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.sandbox.server import Running
-from corrigible.conformance.checks.bindings.recipe import CHECKS, PROFILE
+from corrigible.conformance.checks.bindings.recipe import PROFILE
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient
 
+from .made import checks_of
 from .stand_in import Said, Spoil, edited, findings, fronted
+
+CHECKS = checks_of("recipe/")
 
 
 def refused(said: Said) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.checks import CHECKS
+from corrigible.conformance.checks import CHECKS, Run
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.suite.requirement import (
     DOCUMENT,
@@ -45,7 +45,7 @@ def test_every_requirement_has_an_anchor_of_its_own() -> None:
     ids = [one.id for one in book().requirements] + [one.id for one in book().reserved]
     assert anchors == Counter(id.lower() for id in ids)
     assert set(anchors.values()) == {1}
-    assert book().requirements[0].anchor == "SPEC.md#srf-trn-01"
+    assert book().requirements[0].where == "SPEC.md#srf-trn-01"
 
 
 def test_every_link_of_the_document_leads_somewhere() -> None:
@@ -58,7 +58,7 @@ def test_every_link_of_the_document_leads_somewhere() -> None:
 
 def test_every_clause_is_one_of_the_contract() -> None:
     clauses = set(re.findall(r"^(\d+\.\d+) ", CONTRACT, re.MULTILINE))
-    named = {(one.id, clause) for one in book().requirements for clause in one.clauses}
+    named = {(one.id, clause) for one in book().requirements for clause in one.numbers}
     assert {(id, clause) for id, clause in named if clause not in clauses} == set()
 
 
@@ -102,6 +102,11 @@ def test_every_must_is_held_by_a_check_and_no_check_names_a_stranger() -> None:
     assert traced.unknown_ids == ()
     assert traced.misplaced == ()
     assert [one.id for one in traced.unchecked] == []
+
+
+def test_every_row_of_the_checks_names_a_function_and_no_check_is_there_twice() -> None:
+    assert len({one.id for one in CHECKS}) == len(CHECKS)
+    assert all(callable(one.run.ask()) for one in CHECKS if isinstance(one.run, Run))
 
 
 def test_a_must_without_a_check_is_told() -> None:
@@ -156,10 +161,10 @@ def test_what_a_requirement_leaves_out_its_group_says(tmp_path: Path) -> None:
     path = tmp_path / "r.yaml"
     path.write_text(GOOD, "utf-8")
     (one,) = read(path).requirements
-    assert (one.level, one.roles, one.profiles) == ("L0", frozenset({"proxy"}), frozenset({"grpc"}))
+    assert (one.level, one.roles, one.profiles) == ("L0", ["proxy"], ["grpc"])
     path.write_text(GOOD.replace("why: Because.", "why: Because.\n        level: L2\n        roles: [pack]"), "utf-8")
     (one,) = read(path).requirements
-    assert (one.level, one.roles, one.profiles) == ("L2", frozenset({"pack"}), frozenset({"grpc"}))
+    assert (one.level, one.roles, one.profiles) == ("L2", ["pack"], ["grpc"])
 
 
 @rows(

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks.bindings import graphql, mcp
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient
 from tests._support.rows import rows
 
+from .made import checks_of
 from .speaking_server import Speaking
 from .stand_in import findings, proxied
 
 MEMBER = "recovery_feedback"
 PACKS = Path(__file__).parent / "packs"
-CHECKS = {"graphql": graphql.CHECKS, "mcp": mcp.CHECKS}
+CHECKS = {profile: checks_of(f"{profile}/") for profile in ("graphql", "mcp")}
 Edit = Callable[[Any], object]
 
 

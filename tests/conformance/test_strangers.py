@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.checks.bindings import kubernetes as relayed
-from corrigible.conformance.checks.http import trust
+from corrigible.conformance.checks.support.exchange import listed
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient
 from corrigible.conformance.validators.finding import Finding
 
+from .made import checks_of
 from .stand_in import proxied, shop_proxied
 from .test_feedback_checks import relayed as before
 
-(BELIEF,) = relayed.RELAYED
-(FETCHED,) = trust.LINKED
+(BELIEF,) = checks_of("trust/relayed")
+(FETCHED,) = checks_of("trust/linked")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_who_lifts_what_a_cause_says_is_caught(kubernetes: Subject) -> None:
     with Upstream(lifting) as faulty:
         found = list(BELIEF.run(replace(kubernetes, target=HttpClient(faulty.url), trace=[])))
     assert {one.requirement for one in found} == {"SRF-SEC-11"}
-    for form in relayed.FORMS:
+    for form in listed("injection", "strangers"):
         assert any(f"cause with {form} is" in one.message for one in found), form
     for claim in (
         "MACHINE_APPLICABLE",

@@ -12,7 +12,6 @@ import pytest
 
 from corrigible.conformance.checks.support.exchange import cases
 from corrigible.conformance.checks.transparency import stream
-from corrigible.conformance.checks.transparency.catalogue import CHECKS
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.model.yaml_file import VECTORS
 from corrigible.conformance.reference.api import Shop
@@ -23,8 +22,10 @@ from corrigible.conformance.validators.finding import Finding
 
 from .faults import PLANTED, Planted
 from .faulty import Answer, Fault, Request, relay
-from .made import sampled, told
+from .made import checks_of, sampled, told
 from .stand_in import shop_proxied
+
+CHECKS = checks_of("transparency/")
 
 LATENCY = "transparency/latency"
 LOOKUPS = "transparency/open/look-up"

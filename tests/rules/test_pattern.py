@@ -50,6 +50,18 @@ def test_a_pattern_that_needs_more_memory_than_others_is_taken(make: object) -> 
     assert callable(make) and make([long, "b"])
 
 
+@pytest.mark.parametrize(
+    "pattern", [r"(?:^|\W)(?P<said>\w+ (?P<word>is|be) (?P<other>\S+))(?:\W|$)", r"^(?P<a>\w+)", "x$"]
+)
+def test_a_pattern_that_keeps_no_states_finds_the_same(pattern: str) -> None:
+    kept, other = Pattern(pattern), Pattern(pattern, keeps_states=False)
+    sure = ["order is not closed", "\n😀 it must be é", "\ud800 order is x", "", *_texts(300)]
+    texts = [one.encode("utf-8", "surrogatepass") for one in (*sure, " ".join(sure[4:40]))]
+    found = [kept.spans(text, at) for text in texts for at in (0, 1, len(text))]
+    assert found == [other.spans(text, at) for text in texts for at in (0, 1, len(text))]
+    assert None in found and any(found)
+
+
 def test_patterns_of_answers_are_not_all_kept() -> None:
     for number in range(1, 200):
         compiled(f"^[a-z]{{1,{number}}}$")

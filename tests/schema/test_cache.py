@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from corrigible.schema.cache import BYTES, LONGEST, cached
+from corrigible.schema.cache import BYTES, LONGEST, cached, remembered
 from corrigible.schema.document import pointer_parts
 
 MEBIBYTE = 1 << 20
@@ -44,6 +44,22 @@ def test_what_is_asked_for_stays_while_others_pass() -> None:
     assert asked.count("asked for") == 1
     found("passing 0")
     assert asked.count("passing 0") == 2
+
+
+def test_half_of_the_room_is_kept_and_what_fills_it_is_not() -> None:
+    asked: list[str] = []
+
+    @remembered(10, lambda arguments, found: int(arguments[0]))
+    def seen(size: int, name: str) -> str:
+        asked.append(name)
+        return name
+
+    for size, name in ((5, "a"), (5, "a"), (4, "b"), (1, "c"), (4, "b"), (1, "c")):
+        seen(size, name)
+    assert asked == ["a", "a", "b", "c"]
+    for size, name in ((1, "d"), (4, "e"), (4, "b"), (1, "c")):  # b is asked for while others pass, and c is not
+        seen(size, name)
+    assert asked[4:] == ["d", "e", "c"]
 
 
 @pytest.mark.parametrize("sign", ["a", "\u00e9", "\U0001f600"])

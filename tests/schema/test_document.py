@@ -79,6 +79,7 @@ def test_where_a_suggestion_must_not_point(pointer: str, problem: str | None) ->
         ("/a/%c0%ae%c0%ae/b", False),
         ("/a/%u002e/b", False),
         ("/caf%E9", False),
+        ("/~ann", True),
         ("/a\u200bb", False),
         ("/a%E2%80%A8b", False),
         ("/a\ud800", False),
@@ -125,11 +126,13 @@ def test_a_form_is_flat() -> None:
 
 
 def test_a_query_repeats_the_name_of_a_flat_list_only() -> None:
-    query = {"a": [1, "b"], "c": [{"d": 1}], "e": [[2]], "f": "g", "h": {"i": 1}}
+    query = {"a": [1, "b"], "c": [{"d": 1}], "m": [1, {"n": 2}], "e": [[2]], "f": "g", "h": {"i": 1}}
     assert list(query_pairs(query)) == [
         ("a", "1"),
         ("a", "b"),
         ("c[0][d]", "1"),
+        ("m[0]", "1"),
+        ("m[1][n]", "2"),
         ("e[0][0]", "2"),
         ("f", "g"),
         ("h[i]", "1"),

@@ -10,6 +10,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from corrigible.schema import BASE_ACTIONS, TERMINAL_ACTIONS, Action, BaseAction, Vocabulary, VocabularyError
+from corrigible.schema.error import did_you_mean
 from tests._support.rows import rows
 
 BRAND: dict[str, Any] = {
@@ -121,3 +122,8 @@ def test_a_wrong_definition_says_what_is_wrong(definitions: Any, problem: str) -
     with pytest.raises(VocabularyError) as caught:
         Vocabulary.base().extend(definitions)
     assert str(caught.value).startswith(problem)
+
+
+def test_a_known_word_is_named_whatever_noughts_and_case_it_has() -> None:
+    assert did_you_mean("e00001", ["E1", "F2"]) == '; did you mean "E1"?'
+    assert did_you_mean("zzz", ["E1", "F2"]) == ""

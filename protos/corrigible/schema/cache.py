@@ -43,7 +43,7 @@ def remembered(
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
         young: dict[tuple[Any, ...], Any] = {}
         old: dict[tuple[Any, ...], Any] = {}
-        filled = 0
+        filled, half = 0, most // 2
 
         @functools.wraps(function)
         def call(*arguments: Any) -> T:
@@ -55,9 +55,9 @@ def remembered(
             if found is _NOT_KEPT:
                 found = function(*arguments)
             size = size_of(arguments, found)
-            if size < most // 2:
+            if size < half:
                 filled += size
-                if filled > most // 2:
+                if filled > half:
                     young, old, filled = {}, young, size
                 young[arguments] = found
             return found

@@ -19,10 +19,9 @@ from corrigible.adapters.registry import adapter_for
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.loop.detector import Loops
-from corrigible.proxy.core.loop.shared import SharedLoops
+from corrigible.proxy.core.loop.detector import Loops, SharedLoops
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.core.relay_seal import Relay
+from corrigible.proxy.core.relayed_feedback import Relay
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.runtime.dispatcher import LARGE, LOOPS_RESTORE, LOOPS_STATE, Dispatcher
 from corrigible.proxy.runtime.fork_server import ForkServer, Served
@@ -162,18 +161,18 @@ def build_dispatcher(served: Served, loops: SharedLoops | None = None, *, larges
     """Fork what large refusals are corrected in. Call it while the process has one thread."""
     if not hasattr(os, "fork"):
         return Dispatcher(largest_here=largest_here)
-    if loops is not None:
-        served = {
-            **served,
-            "succeeded": loops.succeeded,
-            "uncount_refusal": loops.uncount_refusal,
-            LOOPS_STATE: loops.state,
-            LOOPS_RESTORE: loops.restore,
-        }
-    workers = Workers(ForkServer(served, memory=MEMORY))
+    workers = Workers(ForkServer.above(memory=MEMORY) or ForkServer(work_of(served, loops), memory=MEMORY))
     if loops is not None:
         loops.report_successes_to(lambda caller, place: workers.notify("succeeded", (caller, place), caller=caller))
     return Dispatcher(workers, loops, largest_here=largest_here)
+
+
+def work_of(served: Served, loops: SharedLoops | None) -> Served:
+    """Return what workers do, with what they are told of loops."""
+    if loops is None:
+        return served
+    told: Served = {"succeeded": loops.succeeded, "uncount_refusal": loops.uncount_refusal}
+    return {**served, **told, LOOPS_STATE: loops.state, LOOPS_RESTORE: loops.restore}
 
 
 def build_loops() -> SharedLoops:

@@ -16,6 +16,8 @@ from corrigible.schema.extra import MissingExtra, missing_module, needs
 from corrigible.schema.printable import shown_on
 
 COMMANDS: Final = {
+    "run": "run a command whose calls of known APIs go through a proxy",
+    "doctor": "try `corrigible run` with the HTTP clients of this machine",
     "proxy": "run the proxy in front of an API",
     "corrector": "correct refused requests for a gateway, such as Envoy",
     "envoy": "print the configuration of an Envoy that asks correctors",
@@ -29,14 +31,18 @@ COMMANDS: Final = {
     "spec": "show the parts of requests that the proxy can check by an API's description",
     "map": "find operations that do the same, and map their fields",
     "status": "show the numbers of a running proxy, and its health",
+    "mcp-proxy": "run the proxy in front of a server of the Model Context Protocol",
     "mcp": "offer an API's operations as tools of the Model Context Protocol",
 }
 """What each does. Each is also the name of its module, but for those of `_MODULES`."""
 _MODULES: Final = {
     "explain": ("translate", "add_explain"),
+    "mcp-proxy": ("mcp_proxy", "add"),
     **{"descriptors": ("spec", "add_descriptors"), "description": ("spec", "add_description")},
 }
 _EXTRAS: Final = {
+    "run": "mitmproxy",
+    "doctor": "mitmproxy",
     "proxy": "mitmproxy",
     "corrector": "envoy",
     "sandbox": "sandboxes",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.keywords import keyword_of, stated_keywords
-from corrigible.adapters.formats.literals import find_literal
+from corrigible.adapters.formats.text_shapes import find_literal
 from tests._support.rows import rows
 
 

@@ -68,8 +68,14 @@ async def compare(turns: int, seconds: float, seed: int) -> None:
             print(f"turn {turn + 1} of {turns}", file=sys.stderr)
         report(everybody, tasks)
         memory = {peer.name: peer.memory() for peer in group}
-        print("\nmemory of all processes after the load, MB: " + ", ".join(f"{n} {mb}" for n, mb in memory.items()))
+        print("\nmemory of all processes after the load, MiB: " + ", ".join(held(peer) for peer in group))
         record("side by side", {"tasks": figures(everybody), "memory_mb": memory}, goals(everybody))
+
+
+def held(peer: Peer) -> str:
+    """Return what the processes of a peer hold, and how many proxies these are: some have one for each port."""
+    count = len(peer.commands)
+    return f"{peer.name} {peer.memory()} ({count} {'proxy' if count == 1 else 'proxies'})"
 
 
 def ratio(mine: Sequence[Sample], theirs: Sequence[Sample], of: Callable[[Sample], float]) -> float:

@@ -61,7 +61,7 @@ class Peer:
         return sum(map(cpu_seconds, self.pids()))
 
     def memory(self) -> int:
-        """Return MB; pages that processes share count once."""
+        """Return MiB; pages that processes share count once."""
         return round(sum(map(proportional, self.pids())) / 1024)
 
 

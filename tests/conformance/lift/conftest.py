@@ -13,7 +13,7 @@ from corrigible.conformance.lift.run import EnvironmentPool
 @pytest.fixture(scope="session")
 def recipe_pool() -> Iterator[EnvironmentPool]:
     """The recipe service, which keeps no state, and the proxy before it: started once."""
-    pool = EnvironmentPool(environments()["recipe"], "recipe", ())
+    pool = EnvironmentPool(environments()["recipe"], "recipe")
     try:
         yield pool
     finally:

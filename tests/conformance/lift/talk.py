@@ -105,29 +105,6 @@ def with_idempotency_suffix(request: Request, key: str) -> Request:
     return replace(request, headers={"idempotency-key": key})
 
 
-SHOP: dict[str, Json] = {
-    "paths": {
-        "/orders/{id}": {
-            "post": {
-                "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Order"}}}}
-            }
-        }
-    },
-    "components": {
-        "schemas": {
-            "Order": {
-                "type": "object",
-                "required": ["size"],
-                "properties": {
-                    "size": {"enum": ["small", "huge"]},
-                    "count": {"type": "integer", "maximum": 9},
-                    "note": {"oneOf": [{"type": "string", "maxLength": 3}, {"type": "null"}]},
-                    "first_name": {"type": "string"},
-                },
-            }
-        }
-    },
-}
 ORDER = Request("POST", "/orders/7", body={"size": "hug", "count": 12})
 
 

@@ -21,11 +21,11 @@ from corrigible.conformance.lift.task import (
     EndingCall,
     Read,
     Task,
-    TaskError,
     TaskFile,
     read_endings,
     read_played,
 )
+from corrigible.conformance.model.outcome import UsageError
 
 from .by_hand import rows
 
@@ -142,7 +142,7 @@ def written(folder: Path, text: str) -> TaskFile:
     ],
 )
 def test_a_file_that_is_wrong_is_said(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(TaskError, match=said):
+    with pytest.raises(UsageError, match=said):
         read_endings(written(tmp_path, text), tmp_path)
 
 

@@ -40,7 +40,13 @@ CAMUS = Paragraph(
     "Albert Camus", ("Camus wrote The Plague.", " He was born in Mondovi.", " The Plague is set in Oran.")
 )
 ORAN = Paragraph("Oran", ("Oran is a city in Algeria.",))
-QUESTION = Question("q1", "In which country is The Plague set?", "Algeria", (CAMUS, ORAN), (("Oran", 0),))
+QUESTION = Question(
+    id="q1",
+    text="In which country is The Plague set?",
+    answer="Algeria",
+    paragraphs=(CAMUS, ORAN),
+    supporting=(("Oran", 0),),
+)
 
 # questions
 
@@ -77,10 +83,10 @@ def document(**changed: Any) -> dict[str, Any]:
     ("content", "said"),
     [
         ("{", "no JSON"),
-        ("[]", "it has no question"),
-        ('{"data": []}', "the whole"),
-        (json.dumps([document(), document(_id="b", answer=None)]), "question 1, answer: Field required"),
-        (json.dumps([document(context=[["T", "S."]])]), "question 0, context.0.1"),
+        ("[]", "questions: Tuple should have at least 1 item"),
+        ('{"data": []}', "questions: Input should be a valid tuple"),
+        (json.dumps([document(), document(_id="b", answer=None)]), "questions.1.answer: Field required"),
+        (json.dumps([document(context=[["T", "S."]])]), "questions.0.context.0.1"),
         (json.dumps([document(), document()]), "_id a stands there twice"),
     ],
 )

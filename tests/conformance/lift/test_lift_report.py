@@ -199,18 +199,16 @@ def test_figures_escape_names() -> None:
     bar = page.Bar(HOSTILE, Estimate(0.5, 0.2, 0.8, 9), "red", HOSTILE)
     for svg in (
         page.dots([page.Dot(HOSTILE, 0.1, 0.9, 0.5, 1)], HOSTILE, HOSTILE, HOSTILE),
-        page.panels({HOSTILE: [bar]}),
         page.forest([bar], HOSTILE),
         page.curves({HOSTILE: ([1, 2], 4)}),
     ):
         assert "<script" not in svg and "<img" not in svg and "\x1b" not in svg
 
 
-@pytest.mark.parametrize("name", ["dots", "panels", "forest", "curves"])
+@pytest.mark.parametrize("name", ["dots", "forest", "curves"])
 def test_a_figure_of_nothing_is_drawn_all_the_same(name: str) -> None:
     nothing = {
         "dots": page.dots([], "a", "b", "c"),
-        "panels": page.panels({}),
         "forest": page.forest([page.Bar("a", Estimate(None, None, None, 0), "red")], "t"),
         "curves": page.curves({"verbose": ([], 3)}),
     }
@@ -281,6 +279,6 @@ def test_the_page_says_what_every_agent_and_arm_is_and_whose_the_harm_was() -> N
 
 def test_the_legend_knows_every_agent_and_arm_that_there_is() -> None:
     assert set(legend.ARMS) == set(Arm)
-    assert {*(agent.name for agent in AGENTS), "noisy-literal"} == set(legend.AGENTS)
-    assert legend.agent_lines(["noisy-literal(0.25)", "local:x"], "scripted")[0][1].startswith("script: follows")
+    assert {agent.name for agent in AGENTS} == set(legend.AGENTS)
+    assert legend.agent_lines(["patch-executor", "local:x"], "scripted")[0][1].startswith("script: does")
     assert legend.agent_lines(["fake x"], "model", ["fake x"]) == [("fake x", "a fake provider, no model")]

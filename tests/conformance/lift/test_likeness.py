@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.conformance.lift.task import Task, checked, plain_text, quantity, unlike
+from corrigible.conformance.lift.task import Task, check_kinds, plain_text, quantity, unlike
 from corrigible.schema.exchange import Json
 from tests._support.rows import rows
 
@@ -72,7 +72,7 @@ def test_elements_are_matched_even_where_the_first_choice_takes_anothers_place()
 @pytest.mark.parametrize("expected", [{"$texts": "x"}, {"$text": "x", "more": 1}, {"a": [{"$nothing": 1}]}])
 def test_an_unknown_kind_is_an_error_of_the_task_file(expected: Json) -> None:
     with pytest.raises(ValueError, match="no kind of comparison"):
-        checked(expected)
+        check_kinds(expected)
     call = {"method": "GET", "path": "/x"}
     with pytest.raises(ValueError, match="no kind of comparison"):
         Task.model_validate(

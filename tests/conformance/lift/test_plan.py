@@ -51,11 +51,14 @@ def test_an_empty_plan_means_all_arms_and_all_scripts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("arm: [none]", 'arm is no part of a plan; did you mean "arms"'),
-        ("arms: [refletive]", 'refletive is no arm; did you mean "reflective"'),
+        ("arm: [none]", 'unknown key "arm"; did you mean "arms"'),
+        (
+            "arms: [refletive]",
+            'did you mean "reflective"',
+        ),
         ("attempts: 0", "attempts: Input should be greater"),
         ("arms: []", "arms: none is named"),
-        ("[1]", "a plan is a mapping"),
+        ("[1]", "valid dictionary"),
         ("a: [", "plan.yaml"),
         ("cost_cap: 1\nagents: [{name: openai, model: gpt-x}]", "cost_cap: no price for gpt-x"),
     ],

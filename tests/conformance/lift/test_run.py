@@ -307,7 +307,7 @@ def test_tasks_that_touch_what_all_share_have_servers_of_their_own_and_slow_ones
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
     one, two, other = (job.task.id for job in plan.jobs)
     environment = plan.environments["recipe"].model_copy(update={"fresh": (one,), "in_turn": (two,)})
-    pool = EnvironmentPool(environment, "recipe", plan.jobs, slow=True)
+    pool = EnvironmentPool(environment, "recipe", slow=True)
     try:
         with (
             pool.environment_for(one) as first,
@@ -324,7 +324,7 @@ def test_tasks_in_turn_wait_for_each_other_and_for_nobody_else(recipe_pool: Envi
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
     one, two, other = (job.task.id for job in plan.jobs)
     environment = plan.environments["recipe"].model_copy(update={"in_turn": (one, two)})
-    pool, got = EnvironmentPool(environment, "recipe", plan.jobs), threading.Event()
+    pool, got = EnvironmentPool(environment, "recipe"), threading.Event()
 
     def second() -> None:
         with pool.environment_for(two):
@@ -344,7 +344,7 @@ def test_tasks_in_turn_wait_for_each_other_and_for_nobody_else(recipe_pool: Envi
 
 def test_a_server_that_dies_makes_errors_and_is_started_again(tmp_path: Path) -> None:
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"], concurrency=1)
-    shared = EnvironmentPool(plan.environments["recipe"], "recipe", plan.jobs)
+    shared = EnvironmentPool(plan.environments["recipe"], "recipe")
     try:
         running = shared.shared()
         running.proxy.stop()

@@ -6,56 +6,17 @@ from typing import Any
 
 import pytest
 
+from corrigible.conformance.lift.agents.protocol import without_feedback
 from corrigible.conformance.lift.agents.scripted.reading import (
     ABSENT,
     Facts,
-    error_details,
     is_escalated,
-    read,
-    without_feedback,
 )
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import Placeholder
 from tests._support.rows import rows
 
 from .talk import REDUCE, REFUND
-
-READINGS: list[tuple[str, dict[str, Any]]] = [
-    ("must be less than or equal to 10", {"most": 10}),
-    ("Amount must be no more than $999,999.99", {"most": 999999.99}),
-    ("must be less than 10", {"most": 9}),
-    ("must be greater than or equal to 1", {"least": 1}),
-    ("Amount must be at least 50 cents", {"least": 50}),
-    ("value must be between 1 and 99", {"least": 1, "most": 99}),
-    ("must be one of day, month, week or year", {"allowed": ("day", "month", "week", "year")}),
-    ('supported values: "Always", "Never"', {"allowed": ("Always", "Never"), "quoted": ("Always", "Never")}),
-    ("Received unknown parameter: amuont. Did you mean amount?", {"is_unknown": True, "meant": "amount"}),
-    ("Missing required param: currency.", {"is_missing": True}),
-    ("use 'payment_method' instead", {"instead": "payment_method", "quoted": ("payment_method",)}),
-    ("coconut milk is not traditional in French cuisine", {}),
-    ("it's wrong, isn't it", {}),
-]
-
-
-@rows(("text", "said"), READINGS)
-def test_prose_is_read_as_far_as_patterns_go(text: str, said: dict[str, Any]) -> None:
-    prose = read(text)
-    empty = read("")
-    assert {name: getattr(prose, name) for name in said} == said
-    others = set(prose.__slots__) - set(said)
-    assert {name: getattr(prose, name) for name in others} == {name: getattr(empty, name) for name in others}
-
-
-def test_complaints_are_found_in_the_forms_that_apis_use() -> None:
-    bodies: list[Json] = [
-        {"validation_errors": [{"code": "A", "message": "no", "field": "a[2]"}]},
-        {"error": {"message": "no", "param": "a[2]", "code": "A"}},
-        {"kind": "Status", "details": {"causes": [{"reason": "A", "message": "no", "field": "a[2]"}]}},
-        {"code": 3, "message": "m", "details": [{"fieldViolations": [{"field": "a[2]", "description": "no"}]}]},
-        {"errors": [{"code": "A", "detail": "no", "source": {"pointer": "a[2]"}}]},
-    ]
-    for body in bodies:
-        assert (error_details(body)[0].field, error_details(body)[0].text) == ("a[2]", "no"), body
 
 
 def test_feedback_is_no_part_of_what_the_api_said() -> None:

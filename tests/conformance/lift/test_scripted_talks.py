@@ -13,8 +13,6 @@ from tests._support.rows import rows
 
 from .talk import (
     CHOICES,
-    CORE,
-    CREAM,
     CURRENCY,
     DONE,
     ESCALATED,
@@ -26,9 +24,7 @@ from .talk import (
     REDUCE,
     REFUND,
     REPLACE,
-    SHOP,
     STEPS,
-    UNGUARDED,
     changed,
     cooked,
     moves,
@@ -49,7 +45,6 @@ class Talk:
     moves: Sequence[Request | Stop]
     """After the first, which is always the request itself."""
     facts: Mapping[str, Json] = field(default_factory=dict)
-    description: Json = None
     seed: int = 0
 
 
@@ -131,6 +126,22 @@ TALKS = (
         {"old": "usd", "new": "eur"},
     ),
     Talk(
+        "what is filled in leaves what another suggestion removes",
+        "informed",
+        REFUND,
+        [seen(suggested({"patch": [{"op": "remove", "path": "/body/amount"}]}, *CURRENCY["suggestions"]))],
+        [replace(REFUND, body={"charge": "ch_1", "currency": "eur"})],
+        {"currency": "eur"},
+    ),
+    Talk(
+        "and every parameter beside it",
+        "informed",
+        REFUND,
+        [seen(suggested({**CURRENCY["suggestions"][0], "parameters": {"to": {"name": "Lee", "city": "Bonn"}}}))],
+        [changed(REFUND, to={"name": "Lee", "city": "Bonn"}, currency="eur")],
+        {"currency": "eur"},
+    ),
+    Talk(
         "the choice that agrees is picked",
         "informed",
         ISSUES,
@@ -156,90 +167,6 @@ TALKS = (
         {"x": 1},
     ),
     Talk(
-        "the nearest of an enum, then a bound",
-        "enumerator",
-        ORDER,
-        [
-            seen(REPLACE, errors=[{"field": "size", "message": "is not a size"}]),
-            seen(errors=[{"field": "count", "message": "is too large"}]),
-        ],
-        [changed(ORDER, size="huge"), changed(ORDER, size="huge", count=9)],
-        description=SHOP,
-    ),
-    Talk(
-        "the next value where the complaint stays",
-        "enumerator",
-        ORDER,
-        [seen(errors=[{"field": "size", "message": "is not a size"}])] * 2,
-        [changed(ORDER, size="huge"), changed(ORDER, size="small")],
-        description=SHOP,
-    ),
-    Talk(
-        "what is required is added",
-        "enumerator",
-        replace(ORDER, body={"count": 2}),
-        [seen(message="The order is incomplete.")],
-        [replace(ORDER, body={"count": 2, "size": "small"})],
-        description=SHOP,
-    ),
-    Talk(
-        "an unknown member is renamed to one that there is",
-        "enumerator",
-        replace(ORDER, body={"size": "huge", "firstname": "Lee"}),
-        [seen(message="unknown field 'firstname'")],
-        [replace(ORDER, body={"size": "huge", "first_name": "Lee"})],
-        description=SHOP,
-    ),
-    Talk(
-        "without a description the message is all",
-        "enumerator",
-        ORDER,
-        [seen(message="Invalid size: must be one of small, huge")],
-        [changed(ORDER, size="huge")],
-    ),
-    Talk(
-        "feedback is nothing to it",
-        "enumerator",
-        ORDER,
-        [seen(REDUCE, error="no")],
-        [Stop("gave up", "nothing is left to try")],
-    ),
-    Talk(
-        "a list in prose",
-        "message-regex",
-        ORDER,
-        [seen(message='Unsupported value "hug": supported values: "small", "huge"')],
-        [changed(ORDER, size="huge")],
-    ),
-    Talk(
-        "a bound in prose",
-        "message-regex",
-        ORDER,
-        [seen(validation_errors=[{"code": "X", "field": "count", "message": "must be less than or equal to 9"}])],
-        [changed(ORDER, count=9)],
-    ),
-    Talk(
-        "the word that was meant",
-        "message-regex",
-        ORDER,
-        [seen(message="'hug' is no size; did you mean \"huge\"?")],
-        [changed(ORDER, size="huge")],
-    ),
-    Talk(
-        "an unknown parameter goes",
-        "message-regex",
-        ORDER,
-        [seen(error={"message": "Received unknown parameter: count", "param": "count"})],
-        [replace(ORDER, body={"size": "hug"})],
-    ),
-    Talk(
-        "words that say nothing",
-        "message-regex",
-        ORDER,
-        [seen(REDUCE, error="recipe validation failed")],
-        [Stop("gave up", "no message says what to change")],
-    ),
-    Talk(
         "again and again",
         "stubborn",
         REFUND,
@@ -247,58 +174,6 @@ TALKS = (
         [REFUND, REFUND, STOPPED_BY_LOOP_BREAKER],
     ),
     Talk("what ends by itself is no loop", "stubborn", REFUND, [seen(NOTHING)], [REFUND]),
-    Talk(
-        "to and fro where it is wrong",
-        "oscillator",
-        REFUND,
-        [seen(REDUCE)] * 3 + [seen(ESCALATED)],
-        [
-            with_idempotency_suffix(changed(REFUND, amount=501), "k-b"),
-            REFUND,
-            with_idempotency_suffix(changed(REFUND, amount=501), "k-b"),
-            STOPPED_BY_LOOP_BREAKER,
-        ],
-    ),
-    Talk(
-        "never by way of the fix",
-        "oscillator",
-        REFUND,
-        [seen(suggested({"patch": [{"op": "replace", "path": "/body/amount", "value": 501}]}))],
-        [with_idempotency_suffix(changed(REFUND, amount=502), "k-b")],
-    ),
-    Talk(
-        "where no value is wrong, in nothing that counts",
-        "oscillator",
-        ISSUES,
-        [seen(suggested({"patch": [{"op": "replace", "path": "/path", "value": "/issue"}]}))],
-        [replace(ISSUES, headers={"x-attempt": "b"})],
-    ),
-    Talk(
-        "a guard catches the wrong element",
-        "mis-merger",
-        QUICHE,
-        [seen(REPLACE)],
-        [Stop("gave up", "no patch applies to the element beside the one it is for: nothing was sent")],
-    ),
-    Talk("without one nothing does", "mis-merger", QUICHE, [seen(UNGUARDED)], [cooked(2, name="cream")]),
-    Talk(
-        "it adds",
-        "mis-merger",
-        QUICHE,
-        [seen(CORE)],
-        [changed(QUICHE, ingredients=[*QUICHE.body["ingredients"], CREAM])],
-        seed=2,
-    ),
-    Talk("it takes the neighbour", "mis-merger", QUICHE, [seen(CORE)], [cooked(2, name="cream")], seed=0),
-    Talk("it rewrites the list", "mis-merger", QUICHE, [seen(CORE)], [changed(QUICHE, ingredients=[CREAM])], seed=1),
-    Talk(
-        "where there is no list it does as told",
-        "mis-merger",
-        REFUND,
-        [seen(REDUCE)],
-        [with_idempotency_suffix(changed(REFUND, amount=300), "k-2")],
-    ),
-    Talk("and stops as told", "mis-merger", REFUND, [seen(NOTHING)], [IMPOSSIBLE]),
     Talk("it does as told", "gullible", QUICHE, [seen(REPLACE)], [cooked(1, name="cream")]),
     Talk("nobody tells it anything", "gullible", QUICHE, [seen(error="no")], [Stop("gave up", SILENT)]),
 )
@@ -306,7 +181,7 @@ TALKS = (
 
 @rows("talk", TALKS, ids=lambda talk: f"{talk.agent}: {talk.about}")
 def test_an_agent_makes_exactly_these_moves(talk: Talk) -> None:
-    briefing = Briefing("An API.", "Do it.", talk.request, talk.facts, talk.description)
+    briefing = Briefing("An API.", "Do it.", talk.request, talk.facts)
     first, *made = moves(SCRIPTED[talk.agent], briefing, talk.answers, talk.seed)
     assert isinstance(first, Send) and first.request == talk.request and not first.steps
     assert len(made) == len(talk.moves)

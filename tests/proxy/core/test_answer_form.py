@@ -36,7 +36,7 @@ paths:
   /photos:
     post:
       requestBody: {content: {application/octet-stream: {}}}
-      responses: {'201': {description: made, content: {application/json: {}}}}
+      responses: {'201': {description: made, content: {application/json: {}, text/html: {}}}}
   /unsaid:
     get: {responses: {'200': {description: all}}}
   /merged/{id}:
@@ -111,7 +111,9 @@ def test_another_status_is_not_about_the_media_type_of_the_answer(engine: Engine
     assert not [edit for edit in edits if edit["path"] == "/headers/accept"]
 
 
-@pytest.mark.parametrize(("status", "accept"), [(415, "application/json"), (415, "text/csv"), (406, "*/*")])
+@pytest.mark.parametrize(
+    ("status", "accept"), [(415, "application/json"), (415, "text/csv"), (406, "*/*"), (406, "text/html")]
+)
 def test_a_body_that_is_taken_as_plain_octets_only(engine: Engine, status: int, accept: str) -> None:
     request = Request("POST", "/photos", headers={"accept": accept, "content-type": "text/plain"}, body="hello")
     feedback = feedback_about(engine, request, status, b"")

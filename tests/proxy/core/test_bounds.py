@@ -15,9 +15,8 @@ import pytest
 from corrigible.proxy.build import build_corrector, load_profiles
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.decision import Annotate, PassThrough
-from corrigible.proxy.core.document_size import readable
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.limits import Limits, readable
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,11 @@ import yaml
 
 from corrigible.proxy.build import build_engine, load_profiles
 from corrigible.proxy.core.api_profile import RefusalCase, match_with
-from corrigible.proxy.core.decision import Annotate, Decision
+from corrigible.proxy.core.decision import Annotate, Decision, PassThrough
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.violation_finder import ViolationFinder
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
@@ -112,14 +111,7 @@ def case(engine: Engine, request: Request, status: int) -> RefusalCase:
 
 
 def about(engine: Engine, request: Request, error: Violation, status: int = 400) -> list[tuple[str, str]]:
-    one = case(engine, request, status)
-    described = one.profile.described
-    assert described is not None
-
-    def violations_at(place: str) -> Sequence[SchemaViolation]:
-        return described.schema_violations(request, one.match.operation, place)
-
-    finder = ViolationFinder(one, described, violations_at)
+    finder = ViolationFinder(case(engine, request, status))
     return [(violation.pointer, violation.keyword) for violation in finder.candidates(error)]
 
 
@@ -180,6 +172,13 @@ def test_beside_a_mistake_a_name_is_respelt_only_where_a_member_is_missing(engin
 def test_no_description_repairs_what_is_not_about_the_request(engine: Engine, status: int) -> None:
     decision = decided(engine, post({"titel": "t"}), UNREAD, status)
     assert not isinstance(decision, Annotate) or "the description" not in decision.rules
+
+
+@pytest.mark.parametrize("status", [403, 409, 412, 423, 429, 503])
+def test_what_is_not_read_is_judged_under_statuses_about_the_request_only(engine: Engine, status: int) -> None:
+    decision = decided(engine, post({"titel": "t"}), UNREAD, status)
+    assert isinstance(decision, PassThrough)
+    assert decision.reason == "no known error format"
 
 
 JOB = {"title": "t"}

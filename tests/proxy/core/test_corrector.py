@@ -16,7 +16,7 @@ from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.loop.detector import Loops
 from corrigible.proxy.core.mode import Mode, ModeChoice
-from corrigible.proxy.core.relay_seal import Relay
+from corrigible.proxy.core.relayed_feedback import Relay
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Exchange, Request

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.core.document_size import measured, readable
-from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.limits import Limits, measured, readable
 from corrigible.schema.exchange import Json
 
 

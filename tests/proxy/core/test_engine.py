@@ -95,6 +95,13 @@ def test_a_success_without_json_passes_and_says_so(write_pack: WritePack) -> Non
     assert (decision.reason, decision.fault) == ("the answer is no JSON", False)
 
 
+@pytest.mark.parametrize("body", [b"null", b"[]"])
+def test_a_success_with_json_that_refuses_nothing_passes(write_pack: WritePack, body: bytes) -> None:
+    decision = decide(write_pack(x=f"match: {{code: too_much}}\n{MODIFY}"), exchange(body, status=200))
+    assert isinstance(decision, PassThrough)
+    assert (decision.reason, decision.fault) == ("no known error format", False)
+
+
 LOOK = "lookup: {thing: {get: \"'/v1/things/' + request.body.id\"}}\n"
 
 

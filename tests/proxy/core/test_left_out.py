@@ -89,6 +89,7 @@ def test_what_is_refused_is_asked_for_or_left_out(engine: Engine, body: Json, an
     request, feedback = told(engine, body, answer, 422)
     assert asked(feedback) == [place]
     assert edits(feedback) == [("remove", place)]
+    assert feedback["suggestions"][-1]["evidence"] == {"kind": "answer", "pointer": place}
     assert isinstance(followed(feedback, request), NeedsInput)
 
 
@@ -104,6 +105,7 @@ def test_a_parameter_of_a_list_is_an_element(engine: Engine) -> None:
         ({"amount": 5, "a": 1}, {"errors": [{"field": "amount", "message": "is not supported here"}]}),  # it limits
         ({"owner": "ann"}, {"errors": [{"field": "owner", "message": "is not supported here"}]}),
         ({"mode": "x"}, {"errors": [{"field": "mode", "message": "is not valid"}]}),  # another value may do
+        ({"mode": "x"}, {"errors": [{"field": "mode", "code": "invalid"}]}),
         ({"tags": ["a"]}, {"errors": [{"field": "tags[0]", "message": "must be one of: x, y"}]}),
     ],
 )
@@ -146,6 +148,7 @@ def test_what_answers_an_identifier_is_put_behind_it(engine: Engine, message: st
     (question,) = feedback["suggestions"]
     assert asked(feedback) == [place]
     assert question["patch"][-1] == {"op": "add", "path": place, "value": {}}
+    assert question["placeholders"][0]["schema"] == {"type": "object"}
     assert {"op": "test", "path": "/body/messages/1/tool_calls/0/id", "value": "call_A1"} in question["patch"]
 
 

@@ -83,7 +83,13 @@ def test_names_of_headers(name: str) -> None:
     assert not is_plain_header(f"/headers/{name.lower()}")
 
 
-@pytest.mark.parametrize("name", ["content-type", "content-language", "if-match", "accept", "x-api-version", "prefer"])
+@rows(
+    "name",
+    [
+        *("content-type", "content-language", "accept", "x-api-version", "prefer", "if-match", "if-none-match"),
+        *("if-modified-since", "if-unmodified-since", "if-range"),
+    ],
+)
 def test_names_of_headers_that_repairs_may_set(name: str) -> None:
     assert not is_protected(f"/headers/{name}")
     assert is_plain_header(f"/headers/{name}") != name.startswith("if-")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from corrigible.adapters.base import Call
-from corrigible.proxy.core import relay_seal
-from corrigible.proxy.core.relay_seal import Relay
+from corrigible.proxy.core import relayed_feedback as relay_seal
+from corrigible.proxy.core.relayed_feedback import Relay
 from tests._support.rows import rows
 
 KEY = b"k" * 32

@@ -17,7 +17,7 @@ from corrigible.proxy.build import load_profiles
 from corrigible.proxy.command.options import read_key
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.core.relay_seal import Relay
+from corrigible.proxy.core.relayed_feedback import Relay
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
@@ -246,6 +246,10 @@ def test_only_so_much_of_an_answer_is_read(make: Make) -> None:
     assert make().told(status({"reason": "RecoveryFeedback", "message": long})) is None
     wrong = cause({"suggestions": []})
     assert is_anybodys(make().told(status(*[wrong] * 3, cause(CLAIM))))
+    other = {**TRUSTED, "patch": [{"op": "add", "path": "/body/spec/replicas", "value": 5}]}
+    first = make().told(status(wrong, cause(CLAIM), cause({**CLAIM, "suggestions": [other]})))
+    assert first is not None
+    assert first["suggestions"][0]["patch"] == CLAIM["suggestions"][0]["patch"]
 
 
 def other_text(causes: Any) -> Any:

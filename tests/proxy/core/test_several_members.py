@@ -138,6 +138,15 @@ def test_of_members_that_exclude_each_other_the_caller_keeps_one(engine: Engine,
     assert all(one["safety"]["changes_intent"] and one["safety"]["loses"] for one in feedback["suggestions"])
 
 
+@pytest.mark.parametrize("count", [2, 4, 5])
+def test_of_more_than_four_members_no_choice_is_offered(engine: Engine, count: int) -> None:
+    names = ["page", "cursor", "offset", "after", "before"][:count]
+    request = Request("GET", "/events", query=dict.fromkeys(names, "2"))
+    feedback = feedback_about(engine, request, 400, {"message": f"Only one of {', '.join(names)} may be given"})
+    kept = [] if feedback is None else [one for one in feedback["suggestions"] if "group" in one]
+    assert len(kept) == (count if count < 5 else 0)
+
+
 @pytest.mark.parametrize(("method", "confirms"), [("GET", None), ("DELETE", True), ("POST", True)])
 def test_to_leave_a_member_out_of_a_write_is_confirmed(engine: Engine, method: str, confirms: bool | None) -> None:
     request = Request(method, "/events", query={"dry_run": "true", "force": "true"})

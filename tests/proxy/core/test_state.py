@@ -174,6 +174,15 @@ def test_what_exists_as_it_is_wanted_is_done(engine: Engine) -> None:
     assert feedback["suggestions"][0]["parameters"] == {"path": "/api/work_pools/default"}
 
 
+@pytest.mark.parametrize(
+    ("message", "is_done"), [("Conflict", True), ("HTTP error 409", True), ("the moon is full", False)]
+)
+def test_a_conflict_that_is_not_said_may_be_that_it_exists(engine: Engine, message: str, is_done: bool) -> None:
+    feedback, _ = feedback_of(engine, post("/api/work_pools", POOLS[0]), 409, message)
+    actions = [one["action"] for one in feedback["suggestions"]] if feedback else []
+    assert ("ALREADY_DONE" in actions) is is_done
+
+
 @pytest.mark.parametrize("answer", [POOLS[0], {"pool": POOLS[0]}])
 def test_an_answer_may_have_the_resource_under_its_only_member(engine: Engine, answer: Json) -> None:
     reads = {"/api/work_pools/default": answer}

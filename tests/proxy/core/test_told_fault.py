@@ -145,6 +145,13 @@ def test_412_is_about_a_condition_where_one_was_sent_or_told(
     assert (told is not None and told.status == 400) is is_told
 
 
+def test_of_several_texts_of_a_412_one_about_a_version_is_enough() -> None:
+    exchange = Exchange(Request("POST", "/barns", body={}), 412, {}, b"", "e", 1.0)
+    errors = [Violation(message="row version 3 is stale"), Violation(message="doors must be between 1 and 9")]
+    assert told_fault(exchange, errors) is None
+    assert told_fault(exchange, errors[1:]) is not None
+
+
 def test_a_misspelt_member_is_renamed_under_412(engine: Engine) -> None:
     request = Request("POST", "/barns", body={"lable": "North"})
     feedback = feedback_about(engine, request, 412, {"message": "Unknown parameter: lable"})

@@ -52,10 +52,14 @@ paths:
               properties: {id: {type: integer, default: 1}, total: {type: integer}}
   /labels/{id}:
     put: {parameters: [{name: id, in: path, required: true, schema: {}}, {name: copies, in: query, schema: {}}]}
+  /crates/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {}}]
+    put: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Crate'}}}}}
   /labels:update:
     post: {requestBody: {content: {application/json: {schema: {type: object}}}}}
 components:
   schemas:
+    Crate: {type: object, required: [name], properties: {name: {type: string}, width: {type: string}}}
     Line:
       type: object
       additionalProperties: false
@@ -129,6 +133,7 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     # A slip, where the answer says nothing else, or something else.
     ("/parcels", {"wieght": 5}, "Bad Request", {"weight": 5}),
     ("/parcels", {"wieght": 5, "label": "zz"}, "label zz is refused", None),
+    ("/parcels", {"wieght": 5, "box": {"name": "n", "width": "9"}}, "width is refused", None),
     ("/parcels", {"service": "expres"}, "Bad Request", {"service": "express"}),
     ("/parcels", {"service": "expres", "label": "zz"}, "label zz is refused", None),
     # The answer has another declared name or allowed value.
@@ -159,6 +164,14 @@ def sent_unasked(engine: Engine, path: str, body: Any, answer: Json) -> Any:
     answer = answer if isinstance(answer, dict) else {"message": answer}
     outcome = followed(feedback_about(engine, request, 400, answer), request)
     return outcome.request.body if isinstance(outcome, Next) else None
+
+
+@pytest.mark.parametrize(("body", "is_sent"), [({"name": "a", "width": "2"}, True), ({"width": "2"}, False)])
+def test_another_method_is_called_with_all_that_it_requires(engine: Engine, body: Json, is_sent: bool) -> None:
+    request = Request("POST", "/crates/7", headers={"content-type": "application/json"}, body=body)
+    feedback = feedback_about(engine, request, 405, {"message": "Method Not Allowed"})
+    outcome = None if feedback is None else apply(feedback, request, confirm=_is_only_flagged)
+    assert (isinstance(outcome, Next) and outcome.request.method == "PUT") is is_sent
 
 
 def _is_only_flagged(suggestion: Suggestion) -> bool:

@@ -105,10 +105,9 @@ def test_a_grpc_name_that_is_not_found_is_judged_by_what_is_stated_only(
 ) -> None:
     (profile,) = described(write_pack(x=FIX)).profiles
     request = replace(REQUEST, method="/shop.Widgets/Create", path="/")
-    match = MatchedOperation(profile, "shop.Widgets/Create", {})
+    match = MatchedOperation(replace(profile, description=Places(KNOWN)), "shop.Widgets/Create", {})
     case = RefusalCase(Exchange(request, status, {}, b"", "e", 1.0), match, None, None, ())
-    description = Places(KNOWN)
-    finder = ViolationFinder(case, description, lambda at: description.schema_violations(request, "", at))
+    finder = ViolationFinder(case)
     error = Violation(pointer=SIZE, stated={"maximum": 100})
     assert [one.pointer for one in finder.candidates(error)] == places
 

@@ -95,7 +95,7 @@ def test_the_death_of_each_is_recovered_and_nothing_stays(upstream: Any, rules: 
     with started(upstream.port, "--pack", rules, "--correctors", "2") as (process, port):
         assert is_corrected(port)
         folder, before = folder_of(process.pid), names(process.pid)
-        assert before[FORKS] == 6 and before[CORRECTOR] == 2 and before[KEEPER] == 1
+        assert before[FORKS] == 2 and before[CORRECTOR] == 2 and before[KEEPER] == 1
 
         def kill_all() -> None:
             for victim_of in VICTIMS:
@@ -134,7 +134,7 @@ def test_deaths_during_the_start_do_not_end_it(
                 assert line.startswith("corrigible: http://127.0.0.1:"), line + process.stderr.read()
                 port = int(line.split()[1].rpartition(":")[2])
                 eventually(lambda: is_corrected(port))
-                eventually(lambda: names(process.pid) == {KEEPER: 1, FORKS: 4, CORRECTOR: 1, "envoy": 1})
+                eventually(lambda: names(process.pid) == {KEEPER: 1, FORKS: 2, CORRECTOR: 1, "envoy": 1})
                 process.terminate()
                 assert process.wait(PATIENCE) == 0
                 assert not list(Path(name).iterdir())

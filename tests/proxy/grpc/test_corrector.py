@@ -19,7 +19,7 @@ from corrigible.adapters.protobuf.descriptors import Descriptors  # noqa: E402
 from corrigible.proxy.access_log.statistics import Recorder  # noqa: E402
 from corrigible.proxy.build import build_engine, build_loops  # noqa: E402  behind what may be missing
 from corrigible.proxy.core.limits import Limits  # noqa: E402
-from corrigible.proxy.core.loop.shared import SharedLoops  # noqa: E402
+from corrigible.proxy.core.loop.detector import SharedLoops  # noqa: E402
 from corrigible.proxy.core.mode import Mode  # noqa: E402
 from corrigible.proxy.grpc.channel import open_upstream  # noqa: E402
 from corrigible.proxy.grpc.corrector import GrpcCodec, GrpcCorrector  # noqa: E402

@@ -14,8 +14,7 @@ import pytest
 
 from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector, build_loops
-from corrigible.proxy.core.loop.answer import ESCALATED
-from corrigible.proxy.core.loop.attempt_group import Refusal
+from corrigible.proxy.core.loop.attempt_group import ESCALATED, Refusal
 from corrigible.proxy.core.loop.detector import Loops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpCorrector

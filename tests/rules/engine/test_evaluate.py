@@ -133,3 +133,19 @@ def test_what_a_rule_computes_counts_among_the_values_of_the_exchange(write_pack
 
     assert next(within(budget, evaluated()), None) is None
     assert budget.size == 4  # a list, and what is in it
+
+
+@pytest.mark.parametrize(
+    ("base", "more", "recovery"),
+    [
+        ("ESCALATE", "actor: you", "terminal"),
+        ("WAIT_AND_RETRY", "retry: {after_seconds: 5}", "transient"),
+        ("MODIFY_PARAMS", "set: {body.amount: 1}", "correctable"),
+    ],
+)
+def test_an_action_of_the_pack_recovers_as_the_one_that_it_is_based_on(
+    write_pack: WritePack, base: str, more: str, recovery: str
+) -> None:
+    manifest = f"actions:\n  ASK_DESK: {{base_action: {base}, description: Ask the desk.}}\n"
+    folder = write_pack(manifest=manifest, x=entry(f"action: ASK_DESK, {more}"))
+    assert result(folder).recovery == recovery

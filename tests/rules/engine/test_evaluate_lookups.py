@@ -178,3 +178,12 @@ def test_a_look_up_may_be_a_grpc_call(write_pack: WritePack) -> None:
         going.send(LookupAnswer(200, b'{"left": 1}'))
     (suggestion,) = done.value.value.suggestions
     assert suggestion["evidence"]["lookups"] == ["GRPC /shop.v1.Carts/Get"]
+
+
+def test_the_body_of_a_look_up_is_bounded(write_pack: WritePack) -> None:
+    text = "lookup: {found: {post: \"'/v1/search'\", body: {q: request.body.thing}}}\n" + MODIFY
+    folder = write_pack(manifest="lookups: [POST /v1/search]\n", x=text)
+    lookup = next(looking(folder, Request("POST", "/v1/x", body={"thing": "x" * 65_528, "amount": 500})))
+    assert (lookup.method, len(lookup.body or b"")) == ("POST", 65_536)
+    with pytest.raises(RuleFault, match="the body of look-up found is over 65,536 bytes"):
+        next(looking(folder, Request("POST", "/v1/x", body={"thing": "x" * 65_529, "amount": 500})))

@@ -20,6 +20,7 @@ RULES = {
     "param": f"match: {{param: amount, type: invalid}}\n{SAYS}",
     "worded": f"match: {{message: '(?i)^no such (?P<what>\\w+)'}}\n{SAYS}",
     "worded_too": f"match: {{message: 'such'}}\n{SAYS}",
+    "last": f"priority: -1\nmatch: {{type: invalid}}\n{SAYS}",
     "narrow": f"match: {{operation: Create, status: 400, code: bad, message: such}}\n{SAYS}",
 }
 
@@ -42,7 +43,9 @@ def index(write_pack: Callable[..., Path]) -> RuleIndex:
         ("Update", 404, Violation(), ["any"]),
         ("", 404, Violation(code="worse"), ["coded", "any"]),
         ("", 404, Violation(code="BAD"), ["any"]),
-        ("", 404, Violation(param="amount", type="invalid"), ["param", "any"]),
+        ("", 404, Violation(param="amount", type="invalid"), ["param", "any", "last"]),
+        # The code that came beside another type: a rule of a priority below 0 does not hear it.
+        ("", 404, Violation(param="amount", type="x", native={"status_code": "invalid"}), ["param", "any"]),
         ("", 404, Violation(param="amount"), ["any"]),
         ("", 404, Violation(message="No such thing"), ["worded", "worded-too", "any"]),
         ("", 404, Violation(message="there is no such thing"), ["worded-too", "any"]),

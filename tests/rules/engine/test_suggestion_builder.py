@@ -331,3 +331,25 @@ def test_a_key_is_new_where_something_is_filled_in(write_pack: WritePack, text: 
 def test_what_has_no_effect_may_be_repeated(write_pack: WritePack) -> None:
     text = entry("action: WAIT_AND_RETRY, side_effects: none, retry: {same_request: true}")
     assert result(write_pack(x=text)).retry == {"same_request": True}
+
+
+def test_what_the_expressions_of_a_template_hold_counts_together(write_pack: WritePack) -> None:
+    folder = write_pack(x="let: {both: {a: request.body.big, b: [request.body.big]}}\n" + MODIFY)
+    assert consider(folder, Request("POST", "/v1/x", body={"big": "x" * 1_000_000, "amount": 500}))[0] is not None
+    with pytest.raises(RuleFault, match="a map or list of expressions holds too much"):
+        consider(folder, Request("POST", "/v1/x", body={"big": "x" * 1_100_000}))
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "PATCH", "POST", "DELETE"])
+def test_who_only_reads_has_no_effect(write_pack: WritePack, method: str) -> None:
+    waits = entry("action: WAIT_AND_RETRY, retry: {after_seconds: 5, same_request: true}")
+    evaluated = result(write_pack(x=waits), Request(method, "/v1/x"))
+    is_read = method in ("GET", "HEAD", "OPTIONS")
+    assert evaluated.suggestions[0]["safety"]["side_effects"] == ("none" if is_read else "certain")
+    assert evaluated.retry == {"after_seconds": 5, "same_request": is_read}
+
+
+def test_a_written_patch_of_a_query_says_itself_as_parameters_too(write_pack: WritePack) -> None:
+    patch = "patch: [{op: add, path: /query/b, value: 1}, {op: add, path: /headers/c, value: 2}]"
+    evaluated = result(write_pack(x=entry(f"action: MODIFY_PARAMS, {patch}")), Request("GET", "/v1/x", {"a": "1"}))
+    assert evaluated.suggestions[0]["parameters"] == {"b": 1}

@@ -131,6 +131,7 @@ def test_converted_without_loss(one: Any, other: Any) -> None:
         ("ABCDEF", "abcdef"),
         ("123456", "#123457"),
         ("user-names", "user+names"),
+        ("user _", "user_"),
         ("filters=", "filters"),
         ("User-Name1", "User+Name1x"),
         ("9007199254740993", 9007199254740992.0),

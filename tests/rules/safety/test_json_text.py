@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -44,6 +45,24 @@ DEEP = "[" * 100_000
     ],
 )
 def test_where_a_text_stops_being_json(text: str, place: tuple[int, int, str] | None) -> None:
+    assert fault(text) == place
+
+
+@rows(
+    ("text", "place"),
+    [
+        ('{"a": 1,\n }', (2, 2, "a member name in double quotes")),
+        ("[1,\n 2,]", (2, 4, "a value")),
+        ('[{"a": 1, }]', (1, 11, "a member name in double quotes")),
+    ],
+)
+def test_where_newer_pythons_tell_the_comma(
+    text: str, place: tuple[int, int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def loads(text: str, **hooks: Any) -> Any:
+        raise json.JSONDecodeError("Illegal trailing comma before end of object", text, text.rindex(","))
+
+    monkeypatch.setattr(json, "loads", loads)
     assert fault(text) == place
 
 

@@ -31,6 +31,7 @@ def lost(before: Any, after: Any, survival: Survival | None = None, *, method: s
         ({"a": 1, "b": [1, 2]}, {"a": 1, "b": [1, 2], "c": 3}),  # untouched
         ({"titel": "x"}, {"title": "x"}),  # renamed
         ({"url": "u", "request": {}}, {"request": {"url": "u"}}),  # moved
+        ({"box": "a"}, {"box": {"name": "a"}}),
         ({"size": "10"}, {"size": 10}),  # converted
         ({"state": "Re_opened"}, {"state": "re-opened"}),  # spelled
         ({"labels": "a,b"}, {"labels": ["a", "b"]}),
@@ -72,6 +73,7 @@ def test_what_survives(before: Any, after: Any) -> None:
             ("/body/spec/metrics/0/n", "/body/spec/metrics/0/t"),
         ),
         ({"enabled": "yes"}, {"enabled": True}, ("/body/enabled",)),
+        ({"box": "a"}, {"box": {"name": "b"}}, ("/body/box",)),
         ({"containers": [{"n": "a"}, {"n": "b"}]}, {"containers": [{"n": "a"}]}, ("/body/containers/1/n",)),
         ({"numbers": [1, 1]}, {"numbers": [1]}, ("/body/numbers/1",)),
         ({"a/b": 1, "c~d": 2}, {}, ("/body/a~1b", "/body/c~0d")),
@@ -179,6 +181,8 @@ def test_who_compares_many_values_counts_pairs() -> None:
     before, after = ({f"{name}{i}": f"{name}{i}" for i in range(50)} for name in "ab")
     assert counted(lambda: lost(before, after))[1] >= 2500
     assert counted(lambda: lost(before, {}))[1] >= counted(lambda: lost({}, {}))[1] + 50
+    text = f'["{"x" * 100_000}"]'
+    assert counted(lambda: lost({"a": text}, {"a": text[:-1]}))[1] >= 1000
 
 
 def test_what_a_look_up_shows_a_name_to_stand_for() -> None:

@@ -61,6 +61,7 @@ INTERVALS = ["day", "week", "month", "year"]
         ("a1_b2", ["a1_b3", "a2_b2", "a_b"], ["a_b"]),
         ("ab", ["x" * 300, "abc"], ["abc"]),
         ("x" * 256, ["x" * 256], ["x" * 256]),
+        ("abcdef", ["abczdyexf", "zbcxyf"], ["abczdyexf"]),  # as many slips, and half of the letters
     ],
 )
 def test_nearest(text: str, candidates: list[Any], near: list[str]) -> None:

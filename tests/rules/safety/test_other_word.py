@@ -56,6 +56,7 @@ def test_a_word_of_few_letters_may_be_another_one(text: str, near: str) -> None:
         ("categories", "category"),
         ("statuses", "status"),
         ("nmae", "name"),
+        ("form", "from"),  # two letters in turn
         ("nam", "name"),
         ("nme", "name"),
         ("bdy", "body"),

@@ -26,6 +26,8 @@ SECONDS = {"type": "integer", "format": "seconds"}
         ("2 days", 172_800, "48h"),
         ("1d", 86_400, "24h"),
         ("0s", 0, "0h"),
+        ("123456 MIN", 7_407_360, "123456m"),
+        ("1234567 s", 1_234_567, "1234567s"),
         # Of no length, of no unit, of several, or no text.
         ("1 month", None, None),
         ("1 M", None, None),
@@ -35,6 +37,7 @@ SECONDS = {"type": "integer", "format": "seconds"}
         ("1 hour ago", None, None),
         ("-1h", None, None),
         ("9999999 days", None, None),
+        ("1234567 min", None, None),
         ("", None, None),
         (30, None, None),
         (None, None, None),

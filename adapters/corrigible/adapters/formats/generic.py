@@ -24,12 +24,11 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
-from .literals import find_literal
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
-from .pointers import as_spelled, member_pointer, pointer, steps, without_foreign_step
+from .pointers import member_pointer, pointer, steps, without_foreign_step
 from .sent_places import sent_places
 from .statement import complete
-from .text_shapes import printed_text, told_below, told_in
+from .text_shapes import find_literal, printed_text, told_below, told_in
 
 _MOST: Final = 64
 """Errors of one answer, those that texts hold included."""
@@ -90,12 +89,13 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     if code:
         code = plain_code(code.partition(";")[0].partition(":")[0])
         found = [one if one.code else one._replace(code=code) for one in found]
-    errors = _of_alternatives(_completed(found, exchange.request), exchange.request)
-    placed = [_as_sent(one, exchange.request) if number < _FEW else one for number, one in enumerate(errors)]
-    return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in placed]
+    told = completed(found, exchange.request)
+    placed = [_as_sent(one, exchange.request) if number < _FEW else one for number, one in enumerate(told)]
+    errors = _of_alternatives(placed, exchange.request)
+    return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in errors]
 
 
-def _completed(violations: Sequence[Violation], request: Request) -> list[Violation]:
+def completed(violations: Sequence[Violation], request: Request) -> list[Violation]:
     """Return the errors with what their texts say: of very many those for which half of the steps is enough."""
     found: list[Violation] = []
     enough = remaining() // 2
@@ -105,53 +105,42 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
         for inside in _opened(one, request):
             for done in complete(inside):
                 is_all = not done.printed and done.message in one.message
-                placed = at_path(done, request) or at_member(done, request)
+                placed = done
+                if request.protocol is Protocol.HTTP:  # names of a message of gRPC are spelled anew
+                    placed = _at_member(done, request) if done.pointer else _at_path(done, request)
                 found.append(placed._replace(printed="" if is_all else one.message))
         if len(found) >= _MOST:
             break
     return found[:_MOST]
 
 
-def at_path(error: Violation, request: Request) -> Violation | None:
-    """Return an error without a place at the path of names by which its text calls a member; None where it does not.
+def _at_path(error: Violation, request: Request) -> Violation:
+    """Return an error at the only path of names by which its text calls a member that was sent, or that is missing.
 
-    Only one path may be meant, which the request has, or would have if the member was not missing: `unknown field
-    "spec.containers[0].limits"`, `body.parent.page_id should be defined`.
+    `unknown field "spec.containers[0].limits"`, `body.parent.page_id should be defined`. What begins with the name of a
+    type is read without that.
     """
-    if error.pointer or request.protocol is not Protocol.HTTP:
-        return None
     found: dict[str, str] = {}
     for said in read(error.message).said:
-        for field in said.slots.get("field", ()):
-            path = steps(field)
-            for names in (path, path[1:]):  # it may begin with the name of a type
-                told = pointer(names, request) if len(names) > 1 else ""
-                around, _, last = told.rpartition("/")
-                is_lack = said.kind is Kind.MISSING or (said.kind is Kind.VALUE and value_at(request, told) is MISSING)
-                place = f"{as_spelled(around, request)}/{last}" if is_lack else as_spelled(told, request)
-                place = without_foreign_step(place, "required" if is_lack else "", request) if told else ""
-                if _is_at_path(place, request, is_lack=is_lack):
-                    found.setdefault(place, "required" if is_lack else error.constraint)
-                    break
+        for path in map(steps, said.slots.get("field", ())):
+            places = [pointer(names, request) for names in (path, path[1:]) if len(names) > 1]
+            inside = [one for one in places if one.count("/") > 2]
+            sent = [one for one in inside if value_at(request, one) is not MISSING]
+            lacking = [one for one in inside if isinstance(value_at(request, one.rpartition("/")[0]), Mapping)]
+            if sent:
+                found.setdefault(sent[0], error.constraint)
+            elif lacking and said.kind in (Kind.MISSING, Kind.VALUE):
+                found.setdefault(lacking[0], "required")
     if len(found) != 1:
-        return None
+        return error
     ((place, constraint),) = found.items()
     return error._replace(pointer=place, constraint=constraint)
 
 
-def _is_at_path(place: str, request: Request, *, is_lack: bool) -> bool:
-    """Whether a request has a place inside of an object, or lacks it there."""
-    there = value_at(request, place) if place.count("/") > 2 else MISSING
-    if not is_lack:
-        return there is not MISSING
-    is_inside = isinstance(value_at(request, place.rpartition("/")[0]), Mapping)
-    return place.count("/") > 2 and there in (MISSING, None, "") and is_inside
-
-
-def at_member(error: Violation, request: Request) -> Violation:
+def _at_member(error: Violation, request: Request) -> Violation:
     """Return an error at the member that its text names, where a format tells the object that lacks or has it."""
     there = value_at(request, error.pointer)
-    *around, name = segments(error.pointer) or [""]
+    *around, name = segments(error.pointer)
     is_unsaid = there is MISSING and letters(name) not in letters(error.message)
     if around and not is_unsaid and not isinstance(there, Mapping):
         return error
@@ -181,7 +170,8 @@ def _opened(error: Violation, request: Request) -> Iterator[Violation]:
             yield placed._replace(code=one.rule or error.code)
     else:
         # Beside the message of a gateway the provider's answer may stand as JSON in a text: `raw`.
-        beside = islice((one.value for one in leaves(members_of(error))), _MOST)
+        members = members_of(error) if request.protocol is Protocol.HTTP else {}
+        beside = islice((one.value for one in leaves(members)), _MOST)
         texts = (one for one in beside if isinstance(one, str) and one.startswith("{") and len(one) <= _LONGEST)
         found = (answer_inside(error._replace(message=one), request) for one in (error.message, *texts))
         yield from next((one for one in found if one), [error])

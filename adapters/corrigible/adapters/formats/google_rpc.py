@@ -16,17 +16,13 @@ from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
-from .generic import answer_inside, at_member, at_path
+from .error_shapes import TABLES, names
+from .generic import completed
 from .members import Members, beside, folded, text
 from .pointers import without_foreign_step
-from .statement import complete
 from .text_shapes import fields_in
 
-CODES: Final = (
-    *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS"),
-    *("PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED"),
-    *("INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"),
-)
+CODES: Final = names("codes_of_google")
 """By number."""
 
 ABOUT_THE_REQUEST: Final = frozenset(
@@ -34,36 +30,23 @@ ABOUT_THE_REQUEST: Final = frozenset(
 )
 """Codes whose text may name a place of the request; UNKNOWN and INTERNAL are what servers send that choose none."""
 
-_NO_CODE: Final = frozenset({"UNKNOWN", "INTERNAL"})
-
 
 class Detail(NamedTuple):
-    """Where a well-known detail keeps what it says; names as `fold` writes them."""
+    """Where a well-known detail keeps what it says: a row of `details` in `shapes.toml`."""
 
     listed: str = ""
     """The member with its violations; where it is not there, the detail is one itself."""
-    code: tuple[str, ...] = ()
+    code: str = ""
     text: str = "description"
     place: str = ""
     subject: str = ""
-    facts: tuple[str, ...] = ()
+    facts: str = ""
     """Members that are facts about the whole refusal."""
     name: str = ""
     """What rules of packs see as `error.detail`."""
 
 
-DETAILS: Final[Mapping[str, Detail]] = {
-    "badrequest": Detail("fieldviolations", ("reason",), place="field"),
-    "badrequestfieldviolation": Detail("fieldviolations", ("reason",), place="field"),  # packed by itself
-    "preconditionfailure": Detail("violations", ("type",), subject="subject", name="PreconditionFailure"),
-    "quotafailure": Detail("violations", ("type", "quotaid"), subject="subject", name="QuotaFailure"),
-    # protovalidate
-    "violations": Detail("violations", ("ruleid", "constraintid"), "message", "field", name="Violations"),
-    "errorinfo": Detail(facts=("reason", "domain", "metadata")),
-    "retryinfo": Detail(facts=("retrydelay",)),
-    "resourceinfo": Detail(facts=("resourcetype", "resourcename", "owner", "description")),
-    "help": Detail(facts=("links",)),
-}
+DETAILS: Final[Mapping[str, Detail]] = {kind: Detail(**row) for kind, row in TABLES["details"].items()}
 _DURATION: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)s")
 _STEP: Final = re.compile(r"\[(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|([^\[\]\"']*))\]|([^.\[\]]+)")
 _NAME: Final = re.compile(r"(?!.*//)[\w$*@+./-]{0,128}", re.ASCII)
@@ -159,13 +142,8 @@ def _of_prose(error: Violation, status: _Status, exchange: Exchange) -> list[Vio
     """Return an error with what its text says."""
     if error.native.get("detail") == "Violations" or (error.pointer and fields_in(status.message)):
         return [error]
-    if not error.pointer and (inside := answer_inside(error, exchange.request)):
-        error = inside[0]._replace(code=error.code, type=error.type)
-    out = complete(error._replace(code=""))
-    if isinstance(value_at(exchange.request, error.pointer), dict) and exchange.request.protocol is Protocol.HTTP:
-        out = [at_member(one, exchange.request) if one.pointer else one for one in out]
-    out = [at_path(one, exchange.request) or one for one in out]
-    return [one._replace(code=one.code or error.code) for one in out]
+    told = completed([error._replace(code="")], exchange.request)
+    return [one._replace(code=one.code or error.code, type=error.type) for one in told]
 
 
 def _kind(detail: Members) -> str:
@@ -197,7 +175,7 @@ def _members(detail: Members) -> Members:
 def _facts(kind: str, members: Members) -> dict[str, Json]:
     """Return what a detail says of the whole refusal."""
     told = folded(members)
-    facts = {name: told[name] for name in DETAILS.get(kind, Detail()).facts if name in told}
+    facts = {name: told[name] for name in DETAILS.get(kind, Detail()).facts.split() if name in told}
     if kind == "resourceinfo":
         return {"resource": dict(members)}
     if kind == "retryinfo":
@@ -214,7 +192,7 @@ def _violations(kind: str, members: Members, code: str, exchange: Exchange) -> I
     for one in (_objects(listed) or ([members] if row.place and not listed else [])) if row.listed else ():
         told = folded(one)
         message, place = text(told, row.text), told.get(row.place)
-        own = text(told, *row.code) or code
+        own = text(told, *row.code.split()) or code
         if kind == "violations":
             yield _broken(told, own, message, code, exchange)
         elif row.place and (place or message):

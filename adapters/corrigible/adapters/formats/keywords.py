@@ -9,61 +9,11 @@ from typing import Final
 from corrigible.rules.wordings import read
 from corrigible.schema.exchange import Json
 
+from .error_shapes import by_name, names
 from .members import folded
 
-KEYWORDS: Final = frozenset(
-    {
-        *("enum", "const", "required", "type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-        *("multipleOf", "minLength", "maxLength", "pattern", "format", "minItems", "maxItems", "uniqueItems"),
-        *("additionalProperties", "unevaluatedProperties", "anyOf", "oneOf", "allOf", "not", "minProperties"),
-        *("maxProperties", "dependentRequired"),
-    }
-)
-"""JSON Schema's own, as ajv, Prism and express-openapi-validator give them."""
-
-_CODES: Final[Mapping[str, str]] = {
-    word: keyword
-    for keyword, codes in {
-        "required": """
-            required missing notnull notblank notempty isnotempty isdefined presence blank anyrequired
-            valueerrormissing missingfield missingargument missingparameter notnullvalidator notemptyvalidator
-            parametermissing requiredfield missingrequired missingrequiredfield missingrequiredparameter requirederror
-            fieldrequired fieldismissing""",
-        "additionalProperties": """
-            objectunknown unrecognizedkeys unknownfield unknownproperty extraforbidden unknown whitelistvalidation
-            unrecognizedfield unknownparameter unexpectedproperty extrafields unpermittedparameter unrecognizedproperty
-            additionalproperty valueerrorextra""",
-        "enum": """
-            enum literalerror anyonly oneof isenum isin invalidchoice invalidenumvalue in inclusion enumvalidator
-            invalidenum choice allowedvalues invalidoption typeerrorenum valueerrorconst""",
-        "minimum": """
-            min decimalmin gte numbermin greaterthanequal minvalue positiveorzero greaterthanorequal
-            greaterthanorequalvalidator valueerrornumbernotge""",
-        "maximum": """
-            max decimalmax lte numbermax lessthanequal maxvalue negativeorzero lessthanorequal lessthanorequalvalidator
-            valueerrornumbernotle""",
-        "exclusiveMinimum": "positive gt numbergreater numberpositive greaterthan valueerrornumbernotgt",
-        "exclusiveMaximum": "negative lt numberless numbernegative lessthan valueerrornumbernotlt",
-        "minLength": "minlength stringmin stringtooshort minimumlengthvalidator valueerroranystrminlength",
-        "maxLength": "maxlength stringmax stringtoolong maximumlengthvalidator valueerroranystrmaxlength",
-        "minItems": "arraymin arrayminsize minitems listtooshort valueerrorlistminitems",
-        "maxItems": "arraymax arraymaxsize maxitems listtoolong valueerrorlistmaxitems",
-        "pattern": "pattern matches regex stringpatternbase stringpatternmismatch valueerrorstrregex",
-        "multipleOf": "numbermultiple multipleof notmultipleof isdivisibleby valueerrornumbernotmultiple",
-        "uniqueItems": "uniqueitems arrayunique",
-        "format": """
-            email isemail stringemail url uri isurl invaliddate isuuid uuid stringguid dateformat dateformatiso
-            isdatestring format valueerrordate valueerrordatetime valueerrorurl valueerroremail valueerroruuid""",
-        "type": """
-            type typemismatch invalidtype isstring isnumber isint isboolean isarray isobject numberbase stringbase
-            booleanbase arraybase objectbase notalist numberinteger""",
-    }.items()
-    for word in codes.split()
-}
-"""The codes of Jakarta Bean Validation, FluentValidation, DRF, Go's validator, Joi, Zod, Vine, Symfony, pydantic.
-
-Letters and digits only, in lower case.
-"""
+KEYWORDS: Final = frozenset(names("keywords"))
+_CODES: Final = by_name("codes")
 _FAMILIES: Final = (
     (re.compile(r"(\w{1,40})\.openapi\.\w+"), ""),  # express-openapi-validator: the keyword itself
     (re.compile(r"(?:date|datetime|time|uuid|url)_(?:\w+_)?(?:parsing|type|past|future|scheme|version)"), "format"),
@@ -72,17 +22,8 @@ _FAMILIES: Final = (
 )
 """Codes of which there are many: pydantic's of types and forms."""
 PYDANTIC_OF_LISTS: Final = {"too_short": "minItems", "too_long": "maxItems"}
-_CLOSED_LISTS: Final = (
-    *("enum", "allowedvalues", "allowed", "options", "choices", "validvalues", "acceptedvalues", "possiblevalues"),
-    *("permitted", "permittedvalues", "valids", "enumvalues", "values", "expected", "supportedvalues", "validoptions"),
-    "{{ choices }}",
-)
-"""Members that hold a closed list: ajv's `allowedValues`, Joi's `valids`, Zod's `options`,
-Symfony's `{{ choices }}`."""
-_NESTED: Final = (
-    *("extensions", "params", "ctx", "context", "meta", "parameters", "attributes"),
-    "formattedmessageplaceholdervalues",
-)
+_CLOSED_LISTS: Final = (*names("closed_lists"), "{{ choices }}")
+"""Members that hold a closed list; the last one is Symfony's."""
 _MOST_CHOICES: Final = 300
 _LONGEST_CODE: Final = 60
 
@@ -113,7 +54,7 @@ def keyword_of(code: str) -> str:
 def stated_keywords(code: str, keyword: str, native: Mapping[str, Json], message: str) -> dict[str, Json]:
     """Return the JSON Schema keywords that a complaint states: its members before its text."""
     members = folded(native)
-    for name in _NESTED:
+    for name in names("nested"):
         if isinstance(inner := members.get(name), dict):
             members |= folded(inner)
     expected = members.get("expected")

@@ -235,10 +235,7 @@ def said_of_places(members: Members) -> list[About]:
         if not is_list and not is_number:
             continue
         parts = split_words(name[:_LONGEST_NAME])
-        keyword = next((_ROLES[one] for one in parts if one in _ROLES), "")
+        keyword = next((shapes.ROLES[one] for one in parts if one in shapes.ROLES), "")
         if keyword and (keyword == "enum") is is_list:
-            out.append(About(keyword, tuple(one for one in parts if one not in _ROLES), value))
+            out.append(About(keyword, tuple(one for one in parts if one not in shapes.ROLES), value))
     return out
-
-
-_ROLES: Final = {word: keyword for words, keyword in shapes.ROLES.items() for word in words.split()}

@@ -10,27 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.rules.pointer import MISSING, escape, parameters_at, segments, to_pointer, value_at
-from corrigible.rules.safety.nearness import letters
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json, Request
 
-from .error_shapes import FURTHER_STEPS, IN_ELEMENTS, IN_OBJECTS, PARTS, PLACES, Source
+from .error_shapes import FURTHER_STEPS, IN_ELEMENTS, IN_OBJECTS, PARTS, PLACES, Source, by_name
 from .members import Members, folded
 
 _STEPS: Final = re.compile(r"""\[\s*(?:'([^']*)'|"([^"]*)")\s*\]|[^./\[\]]+""")
 """A quoted name in brackets (RFC 9535) is one step, whatever it holds."""
-_WHERE: Final = {
-    **dict.fromkeys(("body", "requestbody", "payload", "json", "form"), "body"),
-    **dict.fromkeys(("query", "querystring", "queryparams"), "query"),
-    **dict.fromkeys(("headers", "header"), "headers"),
-    **dict.fromkeys(("path", "params", "pathparams"), "path"),
-    "request": "request",
-    **dict.fromkeys(("cookie", "cookies"), "cookie"),
-}
-"""What dialects call the parts of a request. `params` are Express' and Fastify's path parameters."""
-_UNION_BRANCH: Final = re.compile(r"(?:int|float|str|bool|dict|list|none|function-\w+|[a-z]+\[.*\]|[A-Z]\w*)")
-"""pydantic names the branch of a union as one more step: `["body", "size", "int"]`."""
+_WHERE: Final = by_name("words_for_parts")
+_OF_NAMES: Final = frozenset({"required", "additionalProperties", "unevaluatedProperties"})
 _MOST: Final = 64
 _LONGEST_NAME: Final = 120
 
@@ -82,8 +72,8 @@ def told_place(told: Members, request: Request, *, has_text: bool) -> Place:
     for source in _sources_in(told):
         if (has_text or not source.is_beside_text) and (has_text or not source.may_be_the_route):
             place = _read_source(source, told[source.member], str(part), request)
-            if source.member == "loc":
-                place = place._replace(parts=_without_branch(place.parts, str(told.get("type", "")), request))
+            if told.get("type") == "json_invalid" and all(part.isdecimal() for part in place.parts[1:]):
+                place = place._replace(parts=place.parts[:1])  # pydantic says how far JSON was read
             if place.parts or place.where:
                 return place._replace(parts=(*place.parts, *_further(told)))
     return Place((), part_of(str(part)))
@@ -145,17 +135,6 @@ def _read_object(told: Members) -> Place:
     return _read_object(folded(pointers)) if isinstance(pointers, dict) else Place()
 
 
-def _without_branch(parts: tuple[str, ...], kind: str, request: Request) -> tuple[str, ...]:
-    """Return the steps of pydantic's `loc` without what is no step: how far JSON was read, the branch of a union."""
-    if kind == "json_invalid" and all(part.isdecimal() for part in parts[1:]):
-        return parts[:1]
-    if len(parts) < 3 or "missing" in kind or "extra" in kind or _UNION_BRANCH.fullmatch(parts[-1]) is None:
-        return parts
-    node = value_at(request, to_pointer(parts[:-1]))
-    is_member = isinstance(node, dict) and parts[-1] in node
-    return parts if node in (MISSING, None) or is_member else parts[:-1]
-
-
 def _further(told: Members) -> tuple[str, ...]:
     """Return one more step of the place, where a member of its own names that."""
     for name in FURTHER_STEPS:
@@ -203,19 +182,6 @@ def is_there(place: str, request: Request) -> bool:
     return value_at(request, place) is not MISSING
 
 
-def as_spelled(place: str, request: Request) -> str:
-    """Return a place with its steps as the request spells them: `function_declarations` of `functionDeclarations`."""
-    here = ""
-    for step in segments(place):
-        around = request.document() if not here else value_at(request, here)
-        alike = (
-            [str(one) for one in around if letters(str(one)) == letters(step)] if isinstance(around, Mapping) else []
-        )
-        is_other = isinstance(around, Mapping) and step not in around and len(alike) == 1
-        here += f"/{escape(alike[0] if is_other else step)}"
-    return here
-
-
 def without_foreign_step(place: str, constraint: str, request: Request) -> str:
     """Return a place that the request does not have without its one foreign step; as it is where that is not clear.
 
@@ -223,8 +189,12 @@ def without_foreign_step(place: str, constraint: str, request: Request) -> str:
     Those of Jakarta Validation begin with two, the method and its parameter: `create.order.address.city`.
     """
     part, *parts = segments(place)
-    if is_there(place, request) or len(parts) < 2 or is_there(place.rpartition("/")[0], request):
+    parent = place.rpartition("/")[0]
+    if is_there(place, request) or len(parts) < 2:
         return place
+    if (around := value_at(request, parent)) is not MISSING:
+        is_inside = isinstance(around, Mapping) or (isinstance(around, list) and not parts[-1].isalpha())
+        return place if is_inside or around is None or constraint in _OF_NAMES else parent
     shorter = [to_pointer([part, *parts[:at], *parts[at + 1 :]]) for at in range(min(len(parts) - 1, _MOST))]
     shorter += [to_pointer([part, *parts[2:]])] if len(parts) > 3 else []
     if constraint == "required":  # what is missing was not sent

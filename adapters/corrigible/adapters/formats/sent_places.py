@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.adapters.operation import Path
@@ -26,18 +27,24 @@ class SentValue(NamedTuple):
 
 def sent_places(request: Request) -> Iterator[SentValue]:
     """Yield the places of body and query, the outermost first."""
-    waiting: list[tuple[Path, Json]] = [(("body",), request.body), (("query",), dict(request.query))]
-    count = 0
-    while waiting and count < MOST_PLACES:
+    return inside({("body",): request.body, ("query",): dict(request.query)}, MOST_PLACES)
+
+
+def inside(
+    holders: Mapping[Path, Json], most: int, most_of_one: int | None = None, deepest: int | None = None
+) -> Iterator[SentValue]:
+    """Yield so many places inside of some values, the outermost first, of each list or object the first ones."""
+    waiting, count = [*holders.items()], 0
+    while waiting and count < most:
         below: list[tuple[Path, Json]] = []
         for path, value in waiting:
-            inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-            for name, one in inner:
-                here = (*path, str(name))
-                count += 1
-                yield SentValue(here, one)
-                if count >= MOST_PLACES:
+            inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+            for name, one in islice(inner, most_of_one):
+                if count >= most:
                     return
-                if isinstance(one, (dict, list)):
+                count += 1
+                here = (*path, str(name))
+                yield SentValue(here, one)
+                if isinstance(one, Mapping | list) and (deepest is None or len(here) < deepest):
                     below.append((here, one))
         waiting = below

@@ -7,7 +7,7 @@ section 5.1. What is inside the envelope is read as any other answer, about the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from corrigible.rules.pointer import MISSING, escape, value_at
@@ -16,9 +16,9 @@ from corrigible.rules.wordings import Kind
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .generic import GenericFormat
-from .members import others
+from .members import others, text
 from .pointers import member_said
-from .text_shapes import told_in
+from .text_shapes import Told, told_in
 
 TOOL_ERROR: Final = "TOOL_ERROR"
 """A result with `isError`: tools give no codes."""
@@ -26,35 +26,32 @@ _PREFIX: Final = "Input validation error: "
 _ANY: Final = GenericFormat()
 
 
-@dataclass(frozen=True, slots=True)
 class GraphQlFormat:
     """`{"errors": [{"message", "locations", "path", "extensions": {"code"}}]}`."""
 
-    name: str = "graphql"
+    name = "graphql"
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
         listed = body.get("errors") if isinstance(body, dict) else None
         asked = exchange.request.body
         if not isinstance(listed, list) or not isinstance(asked, dict) or not isinstance(asked.get("query"), str):
             return ()
-        errors = [item for item in listed if isinstance(item, dict) and isinstance(item.get("message"), str)]
-        return [_of_query(item, exchange.request) for item in errors]
+        return [_of_query(one, exchange.request) for one in listed if isinstance(one, dict) and "message" in one]
 
 
 def _of_query(item: Mapping[str, Json], request: Request) -> Violation:
     """Return an error at the variable that it refuses; what is wrong in the query's text has no place."""
     message, extensions = str(item["message"]), item.get("extensions")
-    code = extensions.get("code") if isinstance(extensions, dict) else None
-    error = Violation(code=code if isinstance(code, str) else "", message=message, native=others(item))
-    told = [one for one in told_in(message, request) if one.pointer.startswith("/body/variables")]
-    return error._replace(pointer=told[0].pointer, constraint=told[0].keyword) if told else error
+    code = text(extensions, "code") if isinstance(extensions, dict) else ""
+    told = (one for one in told_in(message, request) if one.pointer.startswith("/body/variables"))
+    place = next(told, Told("", message))
+    return Violation(code, message, place.pointer, place.keyword, native=others(item))
 
 
-@dataclass(frozen=True, slots=True)
 class McpFormat:
     """Tool results with `isError: true`, and JSON-RPC errors."""
 
-    name: str = "mcp"
+    name = "mcp"
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
         asked = exchange.request.body
@@ -66,6 +63,33 @@ class McpFormat:
             case {"result": {"isError": True, "content": [{"type": "text", "text": str() as text}, *_]}}:
                 return _of_call(TOOL_ERROR, {"message": text}, exchange)
         return ()
+
+
+def text_of_tool(answer: Mapping[str, Json], tool: str) -> str | None:
+    """Return what a server says of a call that it refuses, without what SDKs put before it; None where it does not."""
+    match answer:
+        case {"error": {"message": str() as text}}:
+            return _plain(text, tool)
+        case {"result": {"isError": True, "content": [{"type": "text", "text": str() as text}, *_]}}:
+            return _plain(text, tool)
+    return None
+
+
+def _plain(text: str, tool: str) -> str:
+    """Take away the words of the SDKs of Python and TypeScript, and of fastmcp: they say that a call is refused."""
+    words = [before.replace("TOOL", tool) for before in _BEFORE]
+    while (cut := next((text.removeprefix(one) for one in words if text.startswith(one)), None)) is not None:
+        text = cut
+    return text
+
+
+_BEFORE: Final = (
+    *(f"MCP error {code}: " for code in (-32600, -32601, -32602, -32603)),
+    "Input validation error: ",
+    "Error executing tool TOOL: ",
+    "Error calling tool 'TOOL': ",
+    "Invalid arguments for tool TOOL: ",
+)
 
 
 def _of_call(code: str, answer: Mapping[str, Json], exchange: Exchange) -> list[Violation]:

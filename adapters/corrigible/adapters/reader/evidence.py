@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from corrigible.adapters.formats.pointers import steps
 from corrigible.adapters.formats.statement import CODES_OF_STATES, code_said
 from corrigible.rules.pointer import segments, value_at
-from corrigible.rules.safety.decisive import READS
+from corrigible.rules.safety.decisive import READS, word_set
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
@@ -28,25 +28,9 @@ from .places import Place, is_wrapped
 _SHORT: Final = 2
 _LONG: Final = 6
 """Letters of a value that no text has by chance."""
-COMMON: Final = frozenset(
-    {
-        "api",
-        "body",
-        "code",
-        "format",
-        "data",
-        "error",
-        "field",
-        "id",
-        "key",
-        "message",
-        "name",
-        "request",
-        "type",
-        "value",
-    }
-    | {"detail", "in", "to", "from", "for", "is", "by", "on", "a", "i", "of", "the", "and", "or", "not", "status"}
-    | {"at", "path", "url", "object", "string", "text", "list", "parameter", "property", "resource", "version", "user"}
+COMMON: Final = word_set(
+    "api body code format data error field id key message name request type value detail in to from for is by on a i of"
+    " the and or not status at path url object string text list parameter property resource version user"
 )
 """Names that a text may have without speaking of the member."""
 _GROUPS: Final[Mapping[str, str]] = {
@@ -83,40 +67,53 @@ class Refusal(NamedTuple):
     """Texts of the answer beside the message."""
 
 
-class _Facts(NamedTuple):
+class _Facts:
     """What holds for all places of a refusal."""
 
-    message: Tokens
-    rest: Tokens
-    mentions: Mapping[str, Mention]
-    """By the key of the place."""
-    found: Mapping[str, int]
-    """The positions of values in the message, by the key of the place."""
-    counts: Mapping[str, int]
-    """How many places have the name or the value."""
-    breached: Mapping[str, Sequence[SchemaViolation]]
-    near: frozenset[str]
-    """Declared names that an undeclared one is near to."""
-    reading: Reading
-    beside: frozenset[str]
-    """Texts of members that stand beside the message in the same error."""
-    paths: Sequence[Sequence[str]]
-    """The paths that sentences give, as names."""
-    only: Place | None
-    """The only place of the body and the query that was sent."""
-    first_name: int
-    first_value: int
-    last_value: int
-    """Where the message has the first name of a place, the first and the last value."""
-    holders: frozenset[str]
-    """What places stand in."""
-    has_blank: bool
-    """Whether the server looked for something under no name."""
+    def __init__(self, refusal: Refusal) -> None:
+        error, places, request = refusal.error, refusal.places, refusal.exchange.request
+        self.message, self.rest = tokens_of(error.message), Tokens("\n".join(refusal.others))
+        self.reading = read(error.message)
+        self.paths = paths_said(self.reading)
+        self.mentions: dict[str, Mention] = {}
+        self.found: dict[str, int] = {}
+        """The positions of values in the message, by the key of the place, as those of names in `mentions`."""
+        self.counts: dict[str, int] = {}
+        """How many places have the name or the value."""
+        for place in places:
+            if place.name and not place.name.isdecimal() and (mention := self.message.mention(place.name)) is not None:
+                self.mentions[place.key] = mention
+            self.counts[place.name] = self.counts.get(place.name, 0) + 1
+            if (text := _text(place.value)) and (at := self.message.find(text)) >= 0:
+                self.found[place.key] = at
+                self.counts[f"={text}"] = self.counts.get(f"={text}", 0) + 1
+        spelled = letters(self.message.text)  # a name as it is goes before the one beside it in another number
+        twins = {one.key: (one.pointer.rpartition("/")[0], name_words(one.name)) for one in places}
+        as_it_is = {twins[one.key] for one in places if one.key in self.mentions and letters(one.name) in spelled}
+        for one in places:
+            if one.key in self.mentions and twins[one.key] in as_it_is and letters(one.name) not in spelled:
+                del self.mentions[one.key]
+        self.first_name = min((one.position for one in self.mentions.values()), default=-1)
+        self.first_value, self.last_value = (of(self.found.values(), default=-1) for of in (min, max))
+        self.breached: dict[str, list[SchemaViolation]] = {}
+        self.near: set[str] = set()
+        """Declared names that an undeclared one is near to."""
+        for number, one in enumerate((*refusal.breaches, *refusal.respelt)):
+            self.breached.setdefault(one.pointer, []).append(one)
+            if one.siblings and number < _MOST_COMPARED:
+                self.near.update(near_names(segments(one.pointer)[-1], one.siblings))
+        self.beside = frozenset(islice(leaves(error.native, _OF_THE_WHOLE), _MOST_BESIDE))
+        """Texts of members that stand beside the message in the same error."""
+        sent = [one for one in places if not one.is_absent and one.part in ("body", "query") and one.depth]
+        self.only = sent[0] if len(sent) == 1 else None
+        self.holders = frozenset(place.pointer.rpartition("/")[0] for place in places)
+        self.has_blank = tells_of_nothing(self.message.text, request)
+        """Whether the server looked for something under no name."""
 
 
 def evidence(refusal: Refusal) -> list[list[str]]:
     """Return the names of the evidence for each place, in the order of the places."""
-    facts = _facts(refusal)
+    facts = _Facts(refusal)
     out = [list(_of_place(place, refusal, facts)) for place in refusal.places]
     named = sum("named" in one for one in out)
     valued = sum("value" in one for one in out)
@@ -143,52 +140,6 @@ def evidence(refusal: Refusal) -> list[list[str]]:
 LACK: Final = "undeclared: "
 """Of what nothing declares and a text names other evidence counts than of what is declared."""
 _MISSED: Final = f"is the field that is {Kind.MISSING}, absent"
-
-
-def _facts(refusal: Refusal) -> _Facts:
-    message, rest = tokens_of(refusal.error.message), Tokens("\n".join(refusal.others))
-    mentions: dict[str, Mention] = {}
-    found: dict[str, int] = {}
-    counts: dict[str, int] = {}
-    for place in refusal.places:
-        if place.name and not place.name.isdecimal() and (mention := message.mention(place.name)) is not None:
-            mentions[place.key] = mention
-        counts[place.name] = counts.get(place.name, 0) + 1
-        if (text := _text(place.value)) and (at := message.find(text)) >= 0:
-            found[place.key] = at
-            counts[f"={text}"] = counts.get(f"={text}", 0) + 1
-    spelled = letters(message.text)  # a name as it is goes before the one beside it in another number
-    twins = {one.key: (one.pointer.rpartition("/")[0], name_words(one.name)) for one in refusal.places}
-    as_it_is = {twins[one.key] for one in refusal.places if one.key in mentions and letters(one.name) in spelled}
-    for one in refusal.places:
-        if one.key in mentions and twins[one.key] in as_it_is and letters(one.name) not in spelled:
-            del mentions[one.key]
-    breached: dict[str, list[SchemaViolation]] = {}
-    near: set[str] = set()
-    for number, one in enumerate((*refusal.breaches, *refusal.respelt)):
-        breached.setdefault(one.pointer, []).append(one)
-        if one.siblings and number < _MOST_COMPARED:
-            near.update(near_names(segments(one.pointer)[-1], one.siblings))
-    reading = read(refusal.error.message)
-    sent = [one for one in refusal.places if not one.is_absent and one.part in ("body", "query") and one.depth]
-    return _Facts(
-        message,
-        rest,
-        mentions,
-        found,
-        counts,
-        breached,
-        frozenset(near),
-        reading,
-        frozenset(islice(leaves(refusal.error.native, _OF_THE_WHOLE), _MOST_BESIDE)),
-        paths_said(reading),
-        sent[0] if len(sent) == 1 else None,
-        min((one.position for one in mentions.values()), default=-1),
-        min(found.values(), default=-1),
-        max(found.values(), default=-1),
-        frozenset(place.pointer.rpartition("/")[0] for place in refusal.places),
-        tells_of_nothing(message.text, refusal.exchange.request),
-    )
 
 
 def leaves(value: Json, left_out: Set[str] = frozenset()) -> Iterator[str]:

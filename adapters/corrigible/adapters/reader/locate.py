@@ -32,7 +32,6 @@ from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointe
 from corrigible.rules.safety.nearness import is_same, is_slip, letters, nearest
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.rules.wordings import Kind, Reading, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
@@ -71,29 +70,33 @@ class Locator:
         vocabulary = NOTHING if known is None else known.vocabulary(operation, request.body)
         self._exchange = exchange
         self._places = candidate_places(request, vocabulary, variables)
-        self._breaches: list[SchemaViolation] = []
-        self._respelt: list[SchemaViolation] = []
-        if known is not None:
-            self._breaches += known.schema_violations(request, operation)
-            self._respelt += [*known.misspellings(request, operation), *known.misplaced_members(request, operation)]
         is_unrouted = not operation or request.protocol is Protocol.GRPC
-        self._route = described.nearest_operation(request.method, request.path) if described and is_unrouted else None
-        self._is_described = is_described = known is not None
         self._declares_members = any(len(one) > 1 and one[0] == "body" for one in vocabulary.places)
-        self._knows_operations = described is not None and bool(described.operations.names)
-        self.is_known = is_described if request.protocol is Protocol.GRPC else self._knows_operations
+        knows_operations = described is not None and bool(described.operations.names)
+        self.is_known = known is not None if request.protocol is Protocol.GRPC else knows_operations
         """Whether anything of such a request is described."""
         self._texts = list(islice(leaves(body, _OF_TRACES), _MOST_TEXTS))
+        respelt = [known.misspellings, known.misplaced_members] if known is not None else []
+        self._refusal = Refusal(
+            exchange,
+            Violation(),
+            (),
+            breaches=known.schema_violations(request, operation) if known is not None else (),
+            respelt=[one for found in respelt for one in found(request, operation)],
+            route=described.nearest_operation(request.method, request.path) if described and is_unrouted else None,
+            is_described=known is not None,
+            knows_operations=knows_operations,
+        )
 
     def ranked(self, error: Violation, taken: frozenset[str] = frozenset(), *, within: str = "") -> list[Ranked]:
         """Return the places that an error can be about, at or below one where that is given, the likeliest first."""
         others = [one for one in self._texts if one != error.message]
         request = self._exchange.request
-        may_lack = not self._is_described and self._exchange.status in _LACKING
+        may_lack = not self._refusal.is_described and self._exchange.status in _LACKING
         told = [*told_pointers(error, request), *(missed_pointers(error, request) if may_lack else ())]
         if self._declares_members:
             told = told[:1]  # a name that a sentence misses, and nothing declares, is of no object that is described
-        if not self._is_described and _is_of_value(error):
+        if not self._refusal.is_described and _is_of_value(error):
             told = []  # what was not sent has no wrong value
         places = with_told(self._places, told, request)
         tokens = tokens_of(error.message)
@@ -102,18 +105,7 @@ class Locator:
             places = [one for one in places if one.pointer not in taken or _is_told_again(one, error, tokens)]
         if within:
             places = [one for one in places if f"{one.pointer}/".startswith(f"{within}/")]
-        refusal = Refusal(
-            self._exchange,
-            error,
-            places,
-            self._breaches,
-            self._respelt,
-            self._route,
-            self._is_described,
-            self._knows_operations,
-            others,
-        )
-        return _with_one_path(rank(refusal))
+        return _with_one_path(rank(self._refusal._replace(error=error, places=places, others=others)))
 
     def called(self, name: str) -> str:
         """Return the only place of a name that an answer gives, empty where there are several or none."""

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
+from corrigible.adapters.formats.sent_places import inside
 from corrigible.adapters.operation import ANY, Path, Vocabulary
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
 from corrigible.rules.schema_repair.levels import is_in_path
@@ -126,21 +127,8 @@ def _segments(path: str, variables: Mapping[str, str]) -> Iterator[Place]:
 
 def _sent(part: str, value: Json) -> Iterator[Place]:
     """Yield the places inside a value, the outermost first."""
-    waiting: list[tuple[Path, Json]] = [((part,), value)]
-    count = 0
-    while waiting and count < MOST:
-        below: list[tuple[Path, Json]] = []
-        for path, one in waiting:
-            inner = one.items() if isinstance(one, Mapping) else enumerate(one) if isinstance(one, list) else ()
-            for number, (name, held) in enumerate(inner):
-                if number >= _MOST_INNER or count >= MOST:
-                    break
-                here = (*path, str(name))
-                count += 1
-                yield Place(to_pointer(here), part, here[-1], held, len(here) - 1)
-                if isinstance(held, Mapping | list) and len(here) < _DEEPEST:
-                    below.append((here, held))
-        waiting = below
+    for path, held in inside({(part,): value}, MOST, _MOST_INNER, _DEEPEST):
+        yield Place(to_pointer(path), part, path[-1], held, len(path) - 1)
 
 
 def _absent(request: Request, vocabulary: Vocabulary) -> Iterator[Place]:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from corrigible.schema.exchange import Json
 
-from .subject import AuditSubject, capture_file, packs, rendered, task_file
+from .subject import AuditSubject, packs, rendered, task_file
 from .text import Fix, Strength, Text, View, as_number, plain, same, strength, views
 
 
@@ -162,32 +162,23 @@ class Audit:
         return sum(len(scope.texts) * len(scope.fixes) for subject in self.subjects for scope in subject.scopes)
 
 
-def gather(
-    names: Sequence[str | None],
-    tasks: Sequence[Path],
-    captures: Sequence[Path],
-    corrigible: Sequence[str],
-) -> list[AuditSubject]:
+def gather(names: Sequence[str | None], tasks: Sequence[Path], corrigible: Sequence[str]) -> list[AuditSubject]:
     """Return the subjects. The name `None` means all packs and tasks of this package. Raises UsageError."""
     subjects = [pack for name in names for pack in packs(rendered(name, corrigible))]
     shipped = [pack.tasks for pack in subjects if pack.tasks is not None]
     lift_tasks = sorted(_LIFT.glob("*.yaml")) if None in names else []
     paths = list({path.resolve(): path for path in (*shipped, *lift_tasks, *tasks)}.values())
-    return [*subjects, *(task_file(path, subjects) for path in paths), *(capture_file(path) for path in captures)]
+    return [*subjects, *(task_file(path, subjects) for path in paths)]
 
 
-def audit(subjects: Sequence[AuditSubject], on_progress: Callable[[int], None] = lambda count: None) -> Audit:
-    """Search all scopes. `on_progress` gets the number of scopes that were searched since its last call."""
-    hits: list[Hit] = []
-    for subject in subjects:
-        for scope in subject.scopes:
-            for text in scope.texts:
-                hits += search(text, scope.fixes)
-            on_progress(1)
+def audit(subjects: Sequence[AuditSubject]) -> Audit:
+    """Search all scopes."""
+    scopes = (scope for subject in subjects for scope in subject.scopes)
+    hits = (hit for scope in scopes for text in scope.texts for hit in search(text, scope.fixes))
     return Audit(tuple(subjects), tuple(_once(hits)))
 
 
-def _once(all_hits: Sequence[Hit]) -> Iterator[Hit]:
+def _once(all_hits: Iterable[Hit]) -> Iterator[Hit]:
     seen: set[tuple[str, str, str]] = set()
     for hit in all_hits:
         key = (hit.text.where, hit.text.channel, str(hit.fix.value))

@@ -38,7 +38,7 @@ class Fix:
 
     value: Scalar
     source: str
-    """feedback, literal or let (of a rule), table, look-up, paraphrase, ratio, task or capture."""
+    """feedback, literal or let (of a rule), table, look-up, paraphrase, ratio or task."""
     origin: str
     """The rule, task or file that knows it."""
     name: str = ""

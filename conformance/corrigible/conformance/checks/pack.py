@@ -21,7 +21,7 @@ from jsonschema import Draft202012Validator
 from corrigible.conformance.audit.audit import Audit, Hit, audit, gather
 from corrigible.conformance.audit.subject import command, rendered
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable, UsageError
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.process import completed
 from corrigible.conformance.validators.finding import ABSENT, Finding
 from corrigible.schema.document import to_pointer
@@ -285,23 +285,9 @@ def _short(pack: _Pack, line: str) -> str:
     return line.replace(f"{pack.path}/", "")
 
 
-def _check(id: str, title: str, requirement: str, run: Any) -> Check:
-    return Check(id, title, (requirement,), run, roles=frozenset({"pack"}))
-
-
-CHECKS: Final = (
-    _check("pack/loads", "The pack loads, and its files are as the schema says", "SRF-PCK-01", loads),
-    _check("pack/shown-both-ways", "Every rule has both kinds of cases", "SRF-PCK-02", shown_both_ways),
-    _check("pack/can-speak", "No rule hides another", "SRF-PCK-03", every_rule_can_match),
-    _check("pack/linear-patterns", "Patterns take linear time", "SRF-PCK-04", patterns_are_linear),
-    _check("pack/coverage", "The pack covers what it says", "SRF-PCK-05", covers_what_it_says),
-    _check("pack/origins", "Cases say where they come from", "SRF-PCK-06", cases_name_their_origin),
-)
-
-
 @lru_cache(maxsize=8)
 def _audited(pack: str, tasks: tuple[str, ...], corrigible: str | None) -> Audit:
-    return audit(gather([pack], [Path(path) for path in tasks], [], command(corrigible)))
+    return audit(gather([pack], [Path(path) for path in tasks], command(corrigible)))
 
 
 def _done(subject: Subject) -> Audit:
@@ -344,9 +330,3 @@ def _leak(requirement: str, hit: Hit, subject: Subject) -> Finding:
     )
     line = f"conformance audit {subject.config.get('pack')}"
     return Finding(requirement, sentence, expected="a text that does not hold the fix", got=hit.marked, line=line)
-
-
-LEAKS: Final = (
-    _check("audit/answers", "Diagnoses and the other modes hold no fix", "SRF-AUD-01", answers_hold_no_fix),
-    _check("audit/tasks", "Prompts and success criteria hold no fix", "SRF-AUD-02", tasks_hold_no_fix),
-)

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 from corrigible.conformance.audit.audit import Audit, Hit, audit, document, gather
-from corrigible.conformance.audit.subject import AuditSubject, command
+from corrigible.conformance.audit.subject import command
 from corrigible.conformance.command import Subparsers, several, subcommand
 from corrigible.conformance.model.outcome import usable
 
 _SHOWN = 5
-_LONG = 2000
-"""The number of scopes from which a progress bar is shown."""
 
 
 def add(subparsers: Subparsers) -> None:
@@ -28,13 +24,12 @@ def add(subparsers: Subparsers) -> None:
         "audit",
         run,
         "find fixes that leak outside of the feedback",
-        "Search for every fix of packs, look-ups, tasks and captures in all that an agent without feedback"
+        "Search for every fix of packs, look-ups and tasks in all that an agent without feedback"
         " sees: diagnoses, responses in the modes verbose and traditional, prompts, success criteria."
         " Exit status: 0 no leak, 1 a leak, 2 could not tell.",
     )
     parser.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="rule packs; default: every built-in one")
     several(parser, "--tasks", type=Path, nargs="+", metavar="FILE", help="task files")
-    several(parser, "--captures", type=Path, nargs="+", metavar="FILE", help="recorded exchanges")
     parser.add_argument("--strict", action="store_true", help="count fixes in third parties' own texts as leaks, too")
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="write the certificate, if there is no leak")
     parser.add_argument("--json", action="store_true", help="print all results as JSON")
@@ -47,14 +42,8 @@ def add(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Audit, print the results, and return the exit status."""
     names: Sequence[str | None] = args.packs or [None]
-    subjects = gather(
-        names,
-        [path for paths in args.tasks for path in paths],
-        [path for paths in args.captures for path in paths],
-        command(args.corrigible),
-    )
-    with _bar(subjects) as on_progress:
-        result = audit(subjects, on_progress)
+    subjects = gather(names, [path for paths in args.tasks for path in paths], command(args.corrigible))
+    result = audit(subjects)
     date = datetime.now(UTC).date().isoformat()
     certificate = document(result, suite=version("corrigible"), date=date)
     leaks = bool(result.leaks or (args.strict and result.disclosed))
@@ -108,17 +97,3 @@ def _hit_lines(label: str, hit: Hit) -> Iterator[str]:
         f", for {hit.fix.name}" if hit.fix.name else ""
     )
     yield ""
-
-
-@contextmanager
-def _bar(subjects: Sequence[AuditSubject]) -> Iterator[Callable[[int], None]]:
-    total = sum(len(subject.scopes) for subject in subjects)
-    if total < _LONG or not sys.stderr.isatty() or os.environ.get("CI"):
-        yield lambda count: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("searching", total=total)
-        yield lambda count: bar.advance(task, count)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from corrigible.conformance.command import Subparsers, lift, lift_hotpot, lift_results, several, subcommand
-from corrigible.conformance.command.lift_options import add_agents, add_shared, local_plan, plans, resolve
+from corrigible.conformance.command.lift_options import add_agents, add_shared, extra, local_plan, plans, resolve, split
 from corrigible.conformance.command.lift_results import claims_of
 from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.environment import environments
@@ -25,10 +25,9 @@ from corrigible.conformance.lift.plan import Plan, made, read_plan
 from corrigible.conformance.lift.resolved_plan import resolve_plan, task_files
 from corrigible.conformance.lift.run import RunProgress, progress, run
 from corrigible.conformance.lift.serve import EpisodeService, ExternalAgent, Server
-from corrigible.conformance.lift.task import ENDINGS, TASKS, TaskError, read_endings
+from corrigible.conformance.lift.task import ENDINGS, TASKS, TaskFile, read_endings
 from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
 from corrigible.schema.exchange import Json
-from corrigible.schema.extra import install_line
 
 if TYPE_CHECKING:
     from corrigible.conformance.lift.scorer_audit import Finding
@@ -48,17 +47,10 @@ def add_tasks(subparsers: Subparsers) -> None:
 
 
 def run_tasks(args: argparse.Namespace) -> int:
-    try:
-        files = task_files(args.task_files)
-    except TaskError as problem:
-        raise UsageError(str(problem)) from None
+    files = _task_files(args)
     all_environments = environments()
-    for domain in args.domain:
-        if domain not in files:
-            raise UsageError(f"no domain {domain!r} (there are {', '.join(files)})")
     total = 0
-    for domain in args.domain or files:
-        file = files[domain]
+    for domain, file in files.items():
         lacks = (
             all_environments[domain].why_unavailable()
             if domain in all_environments
@@ -72,6 +64,15 @@ def run_tasks(args: argparse.Namespace) -> int:
         total += len(file.tasks)
     print(f"{total} tasks")
     return 0
+
+
+def _task_files(args: argparse.Namespace) -> dict[str, TaskFile]:
+    """Return the task files of the domains that the options name, of all by default."""
+    files = task_files(args.task_files)
+    for domain in args.domain:
+        if domain not in files:
+            raise UsageError(f"no domain {domain!r}{did_you_mean(domain, files)} (there are {', '.join(files)})")
+    return {domain: files[domain] for domain in args.domain or files}
 
 
 _AT_ONCE: Final = 2
@@ -99,19 +100,12 @@ def run_audit_scorers(args: argparse.Namespace) -> int:
     from corrigible.conformance.lift.scorer_audit import audit, cases
 
     known = environments()
-    try:
-        files = task_files(args.task_files)
-        for domain in args.domain:
-            if domain not in files:
-                raise UsageError(f"no domain {domain!r}{did_you_mean(domain, files)} (there are {', '.join(files)})")
-        folder = args.task_files / ENDINGS.name
-        chosen = {
-            domain: [case for case in cases(file, read_endings(file, folder)) if _wanted(case.task.id, args.task)]
-            for domain, file in files.items()
-            if not args.domain or domain in args.domain
-        }
-    except TaskError as problem:
-        raise UsageError(str(problem)) from None
+    files = _task_files(args)
+    folder = args.task_files / ENDINGS.name
+    chosen = {
+        domain: [case for case in cases(file, read_endings(file, folder)) if _wanted(case.task.id, args.task)]
+        for domain, file in files.items()
+    }
     playable: list[str] = []
     for domain, inside in chosen.items():
         if domain not in known or (lacks := known[domain].why_unavailable()):
@@ -147,17 +141,12 @@ def _wanted(name: str, patterns: list[str]) -> bool:
 
 def dry_run(plan: Plan, args: argparse.Namespace) -> int:
     """Measure, print, write what was measured where a file is named, and return the exit status."""
-    try:
+    with extra():
         from corrigible.conformance.lift.token_price import MEASURED, Probe, measure, rendered
-    except ModuleNotFoundError as problem:
-        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     if not any(agent.model for agent in plan.agents):
         raise UsageError("--dry-run: no model plays, so nothing is paid for: name one with --model PROVIDER:NAME")
-    try:
-        # Neither keys nor servers of models are needed: nothing is asked.
-        resolved = resolve_plan(plan, args.task_files or TASKS, [Probe()])
-    except TaskError as problem:
-        raise UsageError(str(problem)) from None
+    # Neither keys nor servers of models are needed: nothing is asked.
+    resolved = resolve_plan(plan, args.task_files or TASKS, [Probe()])
     for domain, reason in resolved.skipped.items():
         print(f"skipped {domain}: {reason}", file=sys.stderr)
     with progress(len(resolved.jobs)) as on_progress:
@@ -224,11 +213,10 @@ def _serve_plan(args: argparse.Namespace) -> Plan:
     document: dict[str, Json] = {"arms": [arm.value for arm in ARMS], "timeout": 600.0}
     if args.plan is not None:
         document = read_plan(args.plan).model_dump(mode="json")
-    arms = [name for arm in args.arm for name in arm.split(",") if name]
-    settings = {"domains": args.domain, "tasks": args.task, "arms": arms, "seeds": args.seed}
-    document |= {name: value for name, value in settings.items() if value}
-    document |= {name: value for name in ("start", "attempts", "timeout") if (value := getattr(args, name)) is not None}
-    return made({**document, "agents": [args.agent]}, str(args.plan or "options"))
+    document |= _chosen(args) | {
+        name: value for name in ("start", "attempts", "timeout") if (value := getattr(args, name)) is not None
+    }
+    return made({**document, "agents": [args.agent]}, args.plan or "options")
 
 
 def add(subparsers: Subparsers) -> None:
@@ -314,19 +302,19 @@ def _played(args: argparse.Namespace, local: list[dict[str, Json]]) -> int:
 
 def _plan(args: argparse.Namespace, local: Sequence[dict[str, Json]] = ()) -> Plan:
     document: dict[str, Json] = read_plan(args.plan).model_dump(mode="json") if args.plan is not None else {}
-    names = {"domains": args.domain, "tasks": args.task, "arms": args.arm, "seeds": args.seed}
-    document |= {name: _split(value) for name, value in names.items() if value}
-    if agents := [*({"name": name} for name in _split(args.agent)), *plans(args), *local]:
+    document |= _chosen(args)
+    if agents := [*({"name": name} for name in split(args.agent)), *plans(args), *local]:
         document["agents"] = agents
     options = ("engine", "start", "attempts", "concurrency", "timeout", "cost_cap", "rate")
     document |= {name: getattr(args, name) for name in options if getattr(args, name) is not None}
-    return made(document, str(args.plan or "options"))
+    return made(document, args.plan or "options")
 
 
-def _split(values: list[Json]) -> list[Json]:
-    return [
-        part for value in values for part in (value.split(",") if isinstance(value, str) else [value]) if part != ""
-    ]
+def _chosen(args: argparse.Namespace) -> dict[str, Json]:
+    """Return what the options choose of a plan."""
+    names = {"domains": args.domain, "tasks": args.task, "arms": args.arm}
+    chosen: dict[str, Json] = {name: split(value) for name, value in names.items()}
+    return {name: value for name, value in {**chosen, "seeds": args.seed}.items() if value}
 
 
 def _status(totals: RunProgress, *, scripted: bool) -> int:

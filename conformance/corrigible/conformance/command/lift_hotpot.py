@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, get_args
 
 from corrigible.conformance.command import Subparsers, lift_options, several
-from corrigible.conformance.lift.hotpot.game import OWN, DataFile, Question, read
+from corrigible.conformance.command.lift_options import split
+from corrigible.conformance.lift.hotpot.game import OWN, read
 from corrigible.conformance.lift.hotpot.trial import SCRIPTS, Player, Rules, Sample, ScriptedPlayer, Strategy
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
+from corrigible.conformance.model.yaml_file import checked
 
 _STRATEGIES: Final = get_args(Strategy)
 _DEFAULT_STRATEGIES: Final = ("free", "structured")
@@ -64,9 +66,12 @@ def run(args: argparse.Namespace) -> int:
     from corrigible.conformance.lift.hotpot.report import render
     from corrigible.conformance.lift.hotpot.trial import run as play_all
 
-    rules, strategies = _rules(args), _strategies(args)
+    limits = {"evaluator": args.evaluator, "f1_threshold": args.f1, "trials": args.trials, "steps": args.steps}
+    rules, strategies = checked(Rules, limits, "options"), _strategies(args)
     data = read(args.data or OWN)
-    questions = _questions(data, args.limit)
+    if args.limit is not None and args.limit < 1:
+        raise UsageError(f"--limit {args.limit}: at least 1")
+    questions = data.questions[: args.limit]
     with _players(args) as players:
         done = play_all(
             data,
@@ -94,28 +99,16 @@ def _error_line(sample: Sample) -> None:
         print(f"ERROR {sample.question} {sample.agent} {sample.strategy}: {sample.why}", file=sys.stderr)
 
 
-def _questions(data: DataFile, limit: int | None) -> Sequence[Question]:
-    if limit is not None and limit < 1:
-        raise UsageError(f"--limit {limit}: at least 1")
-    return data.questions[:limit]
-
-
-def _rules(args: argparse.Namespace) -> Rules:
-    for name, value in (("trials", args.trials), ("steps", args.steps)):
-        if not 1 <= value <= 50:
-            raise UsageError(f"--{name} {value}: from 1 to 50")
-    if not 0 < args.f1 <= 1:
-        raise UsageError(f"--f1 {args.f1:g}: above 0, at most 1")
-    return Rules(args.evaluator, args.f1, args.trials, args.steps)
-
-
 def _strategies(args: argparse.Namespace) -> tuple[Strategy, ...]:
-    names = list(dict.fromkeys(_split(args.strategy))) or list(_DEFAULT_STRATEGIES)
     known: dict[str, Strategy] = {name: name for name in _STRATEGIES}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"no strategy {name!r}{did_you_mean(name, known)} (there are {', '.join(known)})")
-    return tuple(known[name] for name in names)
+    names = dict.fromkeys(split(args.strategy) or _DEFAULT_STRATEGIES)
+    return tuple(known[_known("strategy", name, known)] for name in names)
+
+
+def _known(kind: str, name: str, names: Collection[str]) -> str:
+    if name not in names:
+        raise UsageError(f"no {kind} {name!r}{did_you_mean(name, names)} (there are {', '.join(names)})")
+    return name
 
 
 @contextmanager
@@ -123,10 +116,8 @@ def _players(args: argparse.Namespace) -> Iterator[list[Player]]:
     """Yield what plays, and end it afterwards. Raises UsageError where nothing does."""
     with ExitStack() as stack:
         players: list[Player] = []
-        for name in dict.fromkeys(_split(args.agent)):
-            if name not in SCRIPTS:
-                raise UsageError(f"no agent {name!r}{did_you_mean(name, SCRIPTS)} (there are {', '.join(SCRIPTS)})")
-            players.append(ScriptedPlayer(name))
+        names = dict.fromkeys(split(args.agent))
+        players.extend(ScriptedPlayer(_known("agent", name, SCRIPTS)) for name in names)
         players.extend(_models(args, stack))
         if not players:
             raise UsageError("nothing plays: --model PROVIDER:NAME, --local-model NAME, or --agent NAME for a script")
@@ -150,7 +141,3 @@ def _models(args: argparse.Namespace, stack: ExitStack) -> Iterator[Player]:
         player = ModelPlayer(agent, args.seed)
         stack.callback(player.close)
         yield player
-
-
-def _split(values: Sequence[str]) -> list[str]:
-    return [part for value in values for part in value.split(",") if part]

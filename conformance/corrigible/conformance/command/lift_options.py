@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -24,10 +25,11 @@ from corrigible.conformance.lift.agents.protocol import Agent
 from corrigible.conformance.lift.agents.reflection import STRATEGIES
 from corrigible.conformance.lift.plan import Plan, Start, digest_of
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan, resolve_plan
-from corrigible.conformance.lift.task import TASKS, TaskError
+from corrigible.conformance.lift.task import TASKS
 from corrigible.conformance.model.outcome import UsageError, usable
 from corrigible.model.provider_client import PROVIDERS
 from corrigible.schema.exchange import Json
+from corrigible.schema.extra import install_line
 
 ENGINES: Final = ("envoy", "mitmproxy")
 CERTIFICATE: Final = "certificate.json"
@@ -67,10 +69,7 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
 def resolve(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) -> ResolvedPlan:
     """Look up what a plan names, audit its tasks, and print what cannot be started. Raises UsageError."""
     folder: Path = args.task_files or TASKS
-    try:
-        planned = resolve_plan(plan, folder, agents)
-    except TaskError as problem:
-        raise UsageError(str(problem)) from None
+    planned = resolve_plan(plan, folder, agents)
     if not args.skip_audit:
         planned = _audited(planned, folder, args.out)
     for domain, reason in planned.skipped.items():
@@ -81,7 +80,7 @@ def resolve(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) 
 def _audited(planned: ResolvedPlan, folder: Path, out: Path) -> ResolvedPlan:
     """Write the certificate that no text but the feedback gives a fix away. Raises UsageError for a leak."""
     packs = sorted(name for name in planned.files if planned.environments[name].has_pack)
-    leak_audit = audit(gather(packs, [folder / f"{name}.yaml" for name in planned.files], [], command()))
+    leak_audit = audit(gather(packs, [folder / f"{name}.yaml" for name in planned.files], command()))
     if leak_audit.leaks:
         print("\n".join(report(leak_audit)), file=sys.stderr)
         raise UsageError("an agent could have a fix without the feedback: correct the texts, or use --skip-audit")
@@ -141,7 +140,7 @@ def add_models(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
     """Return the agents that the options name, one for each model and strategy. Raises UsageError."""
     settings = _settings(args)
-    strategies = [part for strategy in args.strategy for part in strategy.split(",") if part]
+    strategies = split(args.strategy)
     if not args.model and not args.local_model and (settings or strategies):
         raise UsageError("--strategy, --base-url, --set and the like belong to a --model PROVIDER:NAME")
     return [
@@ -149,6 +148,20 @@ def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
         for provider, model in map(named, args.model)
         for strategy in dict.fromkeys(strategies or ["none"])
     ]
+
+
+@contextmanager
+def extra() -> Iterator[None]:
+    """Raise UsageError where what is imported within is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
+
+
+def split(values: Sequence[str]) -> list[str]:
+    """Return the names of an option that takes several, also separated by commas."""
+    return [part for value in values for part in value.split(",") if part]
 
 
 LOCAL: Final[Mapping[str, Json]] = MappingProxyType(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from corrigible.conformance.command import Subparsers, subcommand
+from corrigible.conformance.command.lift_options import extra
 from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.hotpot import trial
 from corrigible.conformance.lift.log import Episode, compare, read
@@ -20,7 +21,6 @@ from corrigible.schema.extra import install_line
 
 if TYPE_CHECKING:
     from corrigible.conformance.lift.report.summary import Summary
-    from corrigible.conformance.lift.reproduction import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,9 @@ class FinishedRun:
 
 def finished_run(path: Path, primary: tuple[str, str] | None = None) -> FinishedRun:
     """Read the log of a folder, or a file. Raises UsageError where there is none, or nothing to compute with."""
-    try:
+    with extra():
         from corrigible.conformance.lift.report.summary import summarise
         from corrigible.conformance.lift.stats.group import latest
-    except ModuleNotFoundError as problem:
-        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     log = read(path)
     if not log.episodes:
         raise UsageError(f"{path}: no episode has ended yet")
@@ -260,14 +258,10 @@ def run_reproduce(args: argparse.Namespace) -> int:
 
 
 def _papers(names: Sequence[str]) -> Iterator[str]:
-    try:
+    with extra():
         from corrigible.conformance.lift import reproduction
-        from corrigible.conformance.lift.reproduction import rendered
-    except ModuleNotFoundError as problem:
-        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     of_paper = dict(zip(PAPERS, (reproduction.recipe_tables, reproduction.snowballing_tables), strict=True))
-    shown: list[Table] = [table for name in names for table in of_paper[name]()]
-    yield from rendered(shown)
+    yield from reproduction.rendered([table for name in names for table in of_paper[name]()])
 
 
 def _committed(folder: Path, plan: Path | None) -> list[str]:

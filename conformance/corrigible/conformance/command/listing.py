@@ -8,10 +8,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from textwrap import fill
 
-from corrigible.conformance.checks import CHECKS
+from corrigible.conformance.checks import CHECKS, Run
 from corrigible.conformance.command import Subparsers, subcommand
-from corrigible.conformance.model.outcome import PROFILES, ROLES, UsageError, did_you_mean
-from corrigible.conformance.suite.requirement import Requirement, book, traceability, traceability_table
+from corrigible.conformance.model.outcome import PROFILES, ROLES, CouldNotTell, UsageError, did_you_mean
+from corrigible.conformance.suite.record import Clause
+from corrigible.conformance.suite.requirement import book, named, traceability, traceability_table
 from corrigible.conformance.suite.subject import Check
 
 
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             for row in traced.rows:
                 item = row.requirement
-                print(f"{item.id}  {item.level} {item.keyword:6}  {', '.join(row.checks) or '(no check)'}")
+                print(f"{item.id}  {item.level} {item.weight:6}  {', '.join(row.checks) or '(no check)'}")
         for check, stranger in traced.unknown_ids:
             print(f"{check} names {stranger}, which is no requirement", file=sys.stderr)
         for item in traced.unchecked:
@@ -106,9 +107,9 @@ def explanation(id: str, checks: Sequence[Check]) -> str:
     )
 
 
-def _requirement(item: Requirement, checks: Sequence[Check]) -> Iterator[str]:
+def _requirement(item: Clause, checks: Sequence[Check]) -> Iterator[str]:
     yield f"{item.id}  {item.title}"
-    yield f"{item.keyword}, level {item.level}; {_names(item.roles, ROLES)}; {_names(item.profiles, PROFILES)}"
+    yield f"{item.weight}, level {item.level}; {named(item.roles, ROLES)}; {named(item.profiles, PROFILES)}"
     yield ""
     yield fill(item.text, 100)
     yield ""
@@ -117,13 +118,13 @@ def _requirement(item: Requirement, checks: Sequence[Check]) -> Iterator[str]:
     related_checks = [check for check in checks if item.id in check.requirements]
     yield "Checked by:" if related_checks else "No check holds it."
     yield from (f"  {check.id}  {check.title}" for check in related_checks)
-    yield f"Read: {item.anchor}" + (f"; clauses {', '.join(item.clauses)} of the contract" if item.clauses else "")
+    yield f"Read: {item.where}" + (f"; clauses {', '.join(item.numbers)} of the contract" if item.numbers else "")
 
 
 def _check(check: Check) -> Iterator[str]:
     yield f"{check.id}  {check.title}"
-    yield f"{_names(check.roles, ROLES)}; {_names(check.profiles, PROFILES)}"
-    if docstring := inspect.getdoc(check.run):
+    yield f"{named(sorted(check.roles), ROLES)}; {named(sorted(check.profiles), PROFILES)}"
+    if docstring := _docstring(check):
         yield ""
         yield docstring
     yield ""
@@ -131,13 +132,15 @@ def _check(check: Check) -> Iterator[str]:
     for id in check.requirements:
         requirement = book().get(id)
         yield (
-            f"  {id}  {requirement.keyword} {requirement.level}  {requirement.title}  ({requirement.anchor})"
+            f"  {id}  {requirement.weight} {requirement.level}  {requirement.title}  ({requirement.where})"
             if requirement
             else f"  {id}"
         )
 
 
-def _names(names: frozenset[str], known_ids: Sequence[str]) -> str:
-    if names == frozenset(known_ids):
-        return f"every {'role' if known_ids is ROLES else 'profile'}"
-    return ", ".join(name for name in known_ids if name in names)
+def _docstring(check: Check) -> str | None:
+    """Return what the function of a check says of itself, where the packages that it needs are there."""
+    try:
+        return inspect.getdoc(check.run.ask() if isinstance(check.run, Run) else check.run)
+    except CouldNotTell:
+        return None

@@ -3,50 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib import import_module
-from typing import Final, NamedTuple
 
+from corrigible.conformance.checks.support.exchange import as_sent, of_reference
 from corrigible.conformance.command import Subparsers, subcommand
 from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.vector import request_of
 from corrigible.conformance.model.yaml_file import SUITE
-from corrigible.conformance.reference.api import Shop
+from corrigible.conformance.reference.api import PROBLEM, Shop
 from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.transport.http1 import HttpRequest, curl
 from corrigible.schema.exchange import Json
 from corrigible.schema.extra import install_line
-
-
-class Scenario(NamedTuple):
-    """One request to the shop that shows something."""
-
-    about: str
-    method: str
-    target: str
-    body: Json = None
-
-
-_LINE: Final[dict[str, Json]] = {"sku": "tea", "quantity": 1}
-SCENARIOS: Final = (
-    Scenario("a success", "GET", "/v1/items"),
-    Scenario("a value that is not listed", "GET", "/v1/items?category=drinks"),
-    Scenario("a wrong path", "GET", "/v1/item"),
-    Scenario("a missing member", "POST", "/v1/orders", {"lines": [_LINE]}),
-    Scenario(
-        "more than is in stock", "POST", "/v1/orders", {"customer": "cus_ada", "lines": [{**_LINE, "quantity": 90}]}
-    ),
-    Scenario("an unknown item", "POST", "/v1/orders", {"customer": "cus_ada", "lines": [{**_LINE, "sku": "te"}]}),
-    Scenario("a refund that is too large", "POST", "/v1/refunds", {"order": "ord_1", "amount": 500}),
-    Scenario("nothing left to refund", "POST", "/v1/refunds", {"order": "ord_2", "amount": 500}),
-    Scenario("what only a person may do", "POST", "/v1/refunds", {"order": "ord_6", "amount": 60_000}),
-    Scenario("a version that is stale", "PATCH", "/v1/orders/ord_1", {"version": 1, "note": "hello"}),
-    Scenario("a goal that holds already", "POST", "/v1/orders/ord_4/cancel"),
-    Scenario("the same, as a problem document", "POST", "/problem/v1/refunds", {"order": "ord_1", "amount": 500}),
-)
 
 
 def add(subparsers: Subparsers) -> None:
@@ -99,18 +72,20 @@ def _over_grpc(port: int, stack: ExitStack) -> str:
 def table(url: str) -> str:
     """Return what can be tried, with what the shop really answers: it is asked while this is written."""
     shop = Shop()
-    lines = [f"The shop serves {url}, described by {SUITE / 'reference' / 'openapi.yaml'}", ""]
-    for scenario in SCENARIOS:
-        sent = request(scenario)
-        status, body, _ = shop.respond(sent)
-        lines += [f"{scenario.about}: {status}{_code(body)}", f"  {_shortened(curl(url, sent))}"]
+    lines = [f"The shop serves {url}, described by {SUITE / 'reference' / 'openapi.yaml'}"]
+    lines += [f"Below {PROBLEM} it refuses with problem documents.", ""]
+    for about, request in scenarios():
+        status, body, _ = shop.respond(request)
+        lines += [f"{about}: {status}{_code(body)}", f"  {_shortened(curl(url, request))}"]
     return "\n".join(lines)
 
 
-def request(scenario: Scenario) -> HttpRequest:
-    body = b"" if scenario.body is None else json.dumps(scenario.body).encode()
-    headers = [("Authorization", "Bearer me")] + [("Content-Type", "application/json")] * bool(body)
-    return HttpRequest(scenario.method, scenario.target, tuple(headers), body)
+def scenarios() -> Iterator[tuple[str, HttpRequest]]:
+    """Yield a request that is accepted, and those that the suite has refused."""
+    me = ("Authorization", "Bearer me")
+    yield "a success", HttpRequest("GET", "/v1/items", (me,))
+    for entry in of_reference("provocations"):
+        yield entry["name"], as_sent(request_of(entry["request"])).adding(me)
 
 
 def _code(body: Json) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final, cast
 
+from corrigible.conformance.audit.subject import digest
 from corrigible.conformance.checks.http.generated_request import load as load_description
 from corrigible.conformance.command import several
 from corrigible.conformance.model.outcome import PROFILES, ROLES, Role, UsageError, did_you_mean
@@ -57,7 +58,7 @@ class RunTarget:
         """Return the first line of a record: the subjects that are checked, and what a level would rest on."""
         pairs = list(chosen)
         specs = dict.fromkeys(id(spec) for spec, _ in pairs)
-        listed = clauses(self.level)
+        listed = list(book().up_to(self.level))
         return Header(
             suite=version("corrigible"),
             subject=self.subject(),
@@ -84,7 +85,7 @@ class RunTarget:
 
     def clauses(self) -> dict[str, Clause]:
         """Return the requirements of the level by id."""
-        return {clause.id: clause for clause in clauses(self.level)}
+        return {clause.id: clause for clause in book().up_to(self.level)}
 
 
 def _due(spec: SubjectSpec, everything: Iterable[Chosen], listed: Iterable[Clause]) -> list[str]:
@@ -162,6 +163,7 @@ def read(args: argparse.Namespace) -> RunTarget:
         load_description(Path(args.spec))
     settings |= _of_generated(args, settings)
     configured = [_found(pack, folder) for pack in config.packs]
+    whole = partial(SubjectSpec, settings=settings, seed=seed)
     match role:
         case "consumer":
             command = args.consumer or config.consumer
@@ -169,21 +171,14 @@ def read(args: argparse.Namespace) -> RunTarget:
                 raise UsageError('a consumer is a command: give --consumer "COMMAND", or `consumer:` in the config')
             folder = None if args.consumer else folder
             for profile in profiles or ["http-json"]:
-                subject_config = SubjectConfig(consumer=command)
                 about = "reader" if profile == "http-json" else f"reader of {profile}"
-                specs.append(
-                    SubjectSpec(profile, "consumer", subject_config, about, settings=settings, seed=seed, folder=folder)
-                )
+                specs.append(whole(profile, "consumer", SubjectConfig(consumer=command), about, folder=folder))
         case "pack":
-            packs_judged = args.pack or configured
-            if not packs_judged:
+            if not (packs_judged := args.pack or configured):
                 raise UsageError("nothing to judge: give --pack NAME_OR_PATH, or `packs:` in the config")
             for pack in packs_judged:
-                subject_config = SubjectConfig(pack=pack)
                 about = f"pack {Path(pack).name}"
-                specs.append(
-                    SubjectSpec("http-json", "pack", subject_config, about, settings=settings, seed=seed, folder=folder)
-                )
+                specs.append(whole("http-json", "pack", SubjectConfig(pack=pack), about, folder=folder))
         case _:
             specs = list(_reached(args, config, profiles, cast("Role | None", role), settings, seed, folder))
     if not specs:
@@ -312,34 +307,4 @@ def _found(pack: str, folder: Path | None) -> str:
 
 def _digests(packs: Iterable[str]) -> dict[str, str]:
     """Return the digest of every pack that is a folder; one that is known by name only says so."""
-    digests: dict[str, str] = {}
-    for pack in dict.fromkeys(packs):
-        folder = Path(pack)
-        if not folder.is_dir():
-            digests[pack] = "by name"
-            continue
-        digest = hashlib.sha256()
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
-        digests[pack] = f"sha256:{digest.hexdigest()}"
-    return digests
-
-
-def clauses(level: str) -> list[Clause]:
-    """Return the requirements up to a level, as a record keeps them."""
-    names = {requirement.id: group.title for group in book().groups for requirement in group.requirements}
-    return [
-        Clause(
-            id=requirement.id,
-            level=requirement.level,
-            must=requirement.must,
-            title=requirement.title,
-            text=requirement.text,
-            why=requirement.why,
-            group=names[requirement.id],
-            where=requirement.anchor,
-            profiles=sorted(requirement.profiles),
-            roles=sorted(requirement.roles),
-        )
-        for requirement in book().up_to(level)
-    ]
+    return {pack: f"sha256:{digest(Path(pack))}" if Path(pack).is_dir() else "by name" for pack in packs}

@@ -25,16 +25,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from corrigible.conformance.lift.agents.protocol import Response
 from corrigible.conformance.lift.task import Setup, fill
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
-from corrigible.conformance.model.yaml_file import load_yaml
+from corrigible.conformance.model.yaml_file import checked, loaded
 from corrigible.conformance.transport.process import ServerProcess, free_port, search_path, words
 from corrigible.schema.document import SENDERS_OWN, form_pairs, query_pairs, scalar_text
 from corrigible.schema.exchange import Json, Request
@@ -160,7 +159,6 @@ class Environment(BaseModel):
     scheme: str = "http"
     grpc: bool = False
     descriptors: str = ""
-    description: str = ""
     learn: dict[str, str] = Field(default_factory=dict)
     needs: dict[str, str] = Field(default_factory=dict)
     callers: dict[str, dict[str, str]]
@@ -213,11 +211,7 @@ class Environment(BaseModel):
 @cache
 def environments(path: Path = ENVIRONMENTS) -> Mapping[str, Environment]:
     """Read environments.yaml. Raises UsageError with the place of a mistake."""
-    try:
-        entries: dict[str, Any] = load_yaml(path.read_text(encoding="utf-8"))
-        return {name: Environment.model_validate(entry) for name, entry in entries.items()}
-    except (OSError, yaml.YAMLError, ValidationError) as problem:
-        raise UsageError(f"{path}: {problem}") from None
+    return {name: checked(Environment, entry, path, name) for name, entry in loaded(path).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,17 +284,6 @@ def _grpc_client(environment: Environment, address: str) -> Client:
     except ModuleNotFoundError as problem:
         raise UsageError(f"{problem.name} is not installed: {install_line('conformance')}") from None
     return GrpcClient(address, output_of(environment.descriptors))
-
-
-@cache
-def description_of(command: str) -> Json:
-    """Return the OpenAPI description that a command prints, None without a command."""
-    if not command:
-        return None
-    try:
-        return json.loads(output_of(command))
-    except ValueError:
-        raise UsageError(f"{command}: its output is not JSON") from None
 
 
 @cache

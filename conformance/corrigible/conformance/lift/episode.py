@@ -47,7 +47,6 @@ class Job:
     strategy: str = ""
     pool: Sequence[Feedback] = ()
     """Feedback of other tasks, for the arm `shuffled`."""
-    description: Json = None
 
     @property
     def tenant(self) -> str:
@@ -298,7 +297,6 @@ def _calls(job: Job, running: RunningEnvironment, task: Task, state: EpisodeStat
         request=request,
         refusal=refusal,
         facts=task.facts,
-        description=job.description,
         attempts=job.attempts,
         read_methods=running.environment.reads,
     )

@@ -48,7 +48,7 @@ class GrpcClient:
         sent |= {name.lower(): value for name, value in headers.items()}
         metadata = list(sent.items())
         if method_type is None:  # an unknown method is sent all the same: the server is to reject it
-            content, response_type, streams = b"", None, (False, False)
+            content, response_type, streaming = b"", None, False
         else:
             message = message_factory.GetMessageClass(method_type.input_type)()
             try:
@@ -57,30 +57,23 @@ class GrpcClient:
                 return Response(_MALFORMED, {"code": _MALFORMED, "message": f"the client cannot encode it: {problem}"})
             content = message.SerializeToString(deterministic=True)
             response_type = message_factory.GetMessageClass(method_type.output_type)
-            streams = method_type.client_streaming, method_type.server_streaming
+            streaming = method_type.server_streaming
         try:
-            content_received = self._call(request.method, content, metadata, timeout, streams)
+            content_received = self._call(request.method, content, metadata, timeout, streaming=streaming)
         except grpc.RpcError as error:
             return self._refusal(error, request.method)
         body = None if response_type is None else self._as_json(response_type.FromString(content_received))
         return Response(0, body, succeeded=True)
 
     def _call(
-        self, method: str, content: bytes, metadata: list[tuple[str, str]], timeout: float, streams: tuple[bool, bool]
+        self, method: str, content: bytes, metadata: list[tuple[str, str]], timeout: float, *, streaming: bool
     ) -> bytes:
-        match streams:
-            case (False, False):
-                reply: bytes = self._channel.unary_unary(method)(content, metadata=metadata, timeout=timeout)
-                return reply
-            case (False, True):
-                stream = self._channel.unary_stream(method)(content, metadata=metadata, timeout=timeout)
-            case (True, False):
-                whole: bytes = self._channel.stream_unary(method)(iter([content]), metadata=metadata, timeout=timeout)
-                return whole
-            case _:
-                stream = self._channel.stream_stream(method)(iter([content]), metadata=metadata, timeout=timeout)
-        first: bytes = next(stream, b"")
-        stream.cancel()
+        """Return the first message of the answer. On the wire all four kinds of calls are streams of messages."""
+        answers = self._channel.stream_stream(method)(iter([content]), metadata=metadata, timeout=timeout)
+        if not streaming:
+            return b"".join(answers)  # to its end: an error may follow a message
+        first: bytes = next(answers, b"")
+        answers.cancel()
         return first
 
     def _method(self, name: str) -> Any:

@@ -248,49 +248,33 @@ _TIMES = frozenset({"at", "seconds"})
 _WIDTH = 160
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One place where two logs differ."""
-
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
-
-
-def compare(first: Log, second: Log) -> list[Difference]:
+def compare(first: Log, second: Log) -> list[str]:
     """Return where two logs differ, what ran first, then episode by episode."""
-    differences = [Difference("what ran", line) for line in _manifests(first.manifest, second.manifest)]
-    first_episodes, second_episodes = ({_name(episode): episode for episode in log.episodes} for log in (first, second))
+    ran = (_timeless(log.manifest.model_dump(mode="json")) for log in (first, second))
+    differences = [f"what ran: {line}" for line in differing(*ran)]
+    first_episodes, second_episodes = ({name_of_run(one): one for one in log.episodes} for log in (first, second))
     for name in sorted({*first_episodes, *second_episodes}):
-        if name not in second_episodes:
-            differences.append(Difference(name, "only in the first"))
-        elif name not in first_episodes:
-            differences.append(Difference(name, "only in the second"))
+        before, now = first_episodes.get(name), second_episodes.get(name)
+        if before is None or now is None:
+            differences.append(f"{name}: only in the {'second' if before is None else 'first'}")
         else:
-            differences += [Difference(name, line) for line in _episodes(first_episodes[name], second_episodes[name])]
+            differences += [f"{name}: {line}" for line in _episodes(before, now)]
     return differences
 
 
-def _name(episode: Episode) -> str:
+def name_of_run(episode: Episode) -> str:
+    """Return the name that an episode has in every run of its plan."""
     parts = [f"{episode.domain}/{episode.task}", episode.arm, episode.agent, f"seed {episode.seed}"]
     if episode.start != "wish":
         parts.append(f"from the {episode.start} on")
     return " ".join([*parts, f"({episode.strategy})"] if episode.strategy else parts)
 
 
-def _manifests(first: Manifest, second: Manifest) -> Iterator[str]:
-    yield from differing(*(_timeless(manifest.model_dump(mode="json")) for manifest in (first, second)))
-
-
 def _episodes(first: Episode, second: Episode) -> Iterator[str]:
     first_document, second_document = (_timeless(episode.model_dump(mode="json")) for episode in (first, second))
     turns = first_document.pop("turns"), second_document.pop("turns")
-    (
-        first_document.pop("key"),
-        second_document.pop("key"),
-    )  # it differs where code or tasks do, and that is said of what ran
+    for document in (first_document, second_document):
+        document.pop("key")  # it differs where code or tasks do, and that is said of what ran
     yield from differing(first_document, second_document)
     if len(turns[0]) != len(turns[1]):
         yield f"{len(turns[0])} turns, and {len(turns[1])}"

@@ -11,12 +11,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.model.outcome import UsageError, did_you_mean
-from corrigible.conformance.model.yaml_file import load_yaml
+from corrigible.conformance.model.yaml_file import checked, loaded
 from corrigible.schema.exchange import Json
 
 Start = Literal["wish", "refusal"]
@@ -144,33 +142,12 @@ class Plan(_Model):
 
 def read_plan(path: Path) -> Plan:
     """Read a plan file. Raises UsageError with the place of what is wrong."""
-    try:
-        document = load_yaml(path.read_text(encoding="utf-8")) or {}
-    except OSError as problem:
-        raise UsageError(f"{path}: {problem.strerror}") from None
-    except yaml.YAMLError as problem:
-        raise UsageError(f"{path}: {problem}") from None
-    if not isinstance(document, dict):
-        raise UsageError(f"{path}: a plan is a mapping: {', '.join(Plan.model_fields)}")
-    return made(document, str(path))
+    return made(loaded(path) or {}, path)
 
 
-def made(document: dict[str, Json], source: str) -> Plan:
+def made(document: Json, source: object) -> Plan:
     """Return the plan of a document. Raises UsageError with the place of what is wrong."""
-    for name in document:
-        if name not in Plan.model_fields:
-            raise UsageError(f"{source}: {name} is no part of a plan{did_you_mean(str(name), Plan.model_fields)}")
-    for arm in document.get("arms") or ():
-        if arm not in set(Arm):
-            raise UsageError(
-                f"{source}: {arm} is no arm{did_you_mean(str(arm), list(Arm))} (there are {', '.join(Arm)})"
-            )
-    try:
-        return Plan.model_validate(document)
-    except ValidationError as problem:
-        first = problem.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{source}: {place}: {first['msg']}" if place else f"{source}: {first['msg']}") from None
+    return checked(Plan, document, source)
 
 
 def digest_of(document: Json) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final, Literal
 
-from corrigible.conformance.lift.log import Episode, Manifest, differing
+from corrigible.conformance.lift.log import Episode, Manifest, differing, name_of_run
 from corrigible.conformance.lift.plan import Plan
 from corrigible.conformance.lift.stats.comparison import mcnemar_test
 from corrigible.conformance.lift.stats.estimate import (
@@ -269,7 +269,7 @@ def plan_differences(plan: Plan, ran: Manifest) -> list[str]:
 
 def outcome_differences(committed: Sequence[Episode], again: Sequence[Episode]) -> Iterator[str]:
     """Yield the episodes whose outcome is another one now, and those that only one of two runs has."""
-    before, now = ({_name(one): one.outcome for one in inside} for inside in (committed, again))
+    before, now = ({name_of_run(one): one.outcome for one in inside} for inside in (committed, again))
     for name in sorted({*before, *now}):
         if before.get(name) != now.get(name):
             yield f"{name}: {before.get(name, 'not played')}, and {now.get(name, 'not played')}"
@@ -278,16 +278,9 @@ def outcome_differences(committed: Sequence[Episode], again: Sequence[Episode]) 
 def by_arm(episodes: Sequence[Episode]) -> dict[str, str]:
     """Return successes of observations by agent and arm."""
     seen = [one for one in episodes if one.outcome != "error"]
-    observed, won = (Counter(f"{one.agent} {one.arm}" for one in inside) for inside in (seen, _successes(seen)))
+    observed = Counter(f"{one.agent} {one.arm}" for one in seen)
+    won = Counter(f"{one.agent} {one.arm}" for one in seen if one.outcome == "success")
     return {name: f"{won[name]} of {n}" for name, n in observed.items()}
-
-
-def _successes(episodes: Sequence[Episode]) -> list[Episode]:
-    return [one for one in episodes if one.outcome == "success"]
-
-
-def _name(one: Episode) -> str:
-    return f"{one.domain}/{one.task} {one.arm} {one.agent} seed {one.seed}, from the {one.start} on"
 
 
 STRUCTURE_BEATS_VERBOSITY: Final = (

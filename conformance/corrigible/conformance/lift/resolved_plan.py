@@ -14,16 +14,18 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Final
 
 from corrigible.conformance.lift.agents.protocol import Agent
 from corrigible.conformance.lift.agents.registry import agents as registered_agents
-from corrigible.conformance.lift.environment import Environment, description_of, environments
+from corrigible.conformance.lift.arms import Arm
+from corrigible.conformance.lift.environment import Environment, environments
 from corrigible.conformance.lift.episode import Job
 from corrigible.conformance.lift.log import Manifest
 from corrigible.conformance.lift.plan import Plan, digest_of
-from corrigible.conformance.lift.task import ENDINGS, TASKS, Asked, Task, TaskFile, read_endings, read_tasks
+from corrigible.conformance.lift.task import ENDINGS, TASKS, Asked, TaskFile, read_endings, read_tasks
 from corrigible.conformance.lift.task import known as asked_for
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
 from corrigible.schema.exchange import Json
@@ -98,40 +100,6 @@ def agent_document(agent: Agent) -> dict[str, Json]:
     return {"name": agent.name, "kind": agent.kind, "identity": dict(agent.identity)}
 
 
-def key_of(
-    domain: str,
-    file: TaskFile,
-    task: Task,
-    environment: Environment,
-    arm: str,
-    agent: Agent,
-    seed: int,
-    plan: Plan,
-    pool: str,
-    asked: Asked | None = None,
-) -> str:
-    """Return the hash of all that determines an episode."""
-    return digest_of(
-        {
-            "code": code_digest(domain),
-            "pack": pack_digest(domain),
-            "world": environment.model_dump(mode="json"),
-            "domain": domain,
-            "about": file.about,
-            "form": file.form,
-            "task": task.model_dump(mode="json"),
-            "arm": arm,
-            "agent": agent_document(agent),
-            "seed": seed,
-            "start": plan.start,
-            "asked": [list(operation) for operation in asked.operations] if asked is not None else None,
-            "attempts": plan.attempts,
-            "longest_wait": plan.wait_for(agent.kind),
-            "pool": pool if arm == "shuffled" else "",
-        }
-    )
-
-
 def manifest(resolved: ResolvedPlan, at: float) -> Manifest:
     """Return the manifest of a run that begins now."""
     plan, files = resolved.plan, resolved.files
@@ -185,12 +153,12 @@ class ResolvedPlan:
 
 
 def task_files(folder: Path = TASKS) -> dict[str, TaskFile]:
-    """Read the task files of a folder, by domain. Raises TaskError."""
+    """Read the task files of a folder, by domain. Raises UsageError."""
     return {path.stem: read_tasks(path) for path in sorted(folder.glob("*.yaml"))}
 
 
 def resolve_plan(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ()) -> ResolvedPlan:
-    """Look up all names of a plan. Raises UsageError for an unknown name, TaskError for a wrong task file.
+    """Look up all names of a plan. Raises UsageError for an unknown name or a wrong task file.
 
     `agents`, if given, replace those of the plan.
     """
@@ -241,25 +209,37 @@ def _jobs(
 ) -> Iterator[Job]:
     domain = whole.domain
     pool = hashlib.sha256(whole.model_dump_json().encode()).hexdigest()
-    for seed in plan.seeds:
-        for task in chosen.tasks:
-            for arm in dict.fromkeys(plan.arms):
-                for agent in agents:
-                    yield Job(
-                        key=key_of(
-                            domain, chosen, task, environment, arm.value, agent, seed, plan, pool, asked.get(task.id)
-                        ),
-                        domain=domain,
-                        file=whole,
-                        task=task,
-                        arm=arm,
-                        agent=agent,
-                        seed=seed,
-                        attempts=plan.attempts,
-                        timeout=plan.timeout,
-                        longest_wait=plan.wait_for(agent.kind),
-                        start=plan.start,
-                        asked=asked.get(task.id),
-                        strategy=str(agent.identity.get("strategy", "")),
-                        description=description_of(environment.description),
-                    )
+    of_domain = {
+        "code": code_digest(domain),
+        "pack": pack_digest(domain),
+        "world": environment.model_dump(mode="json"),
+        "domain": domain,
+        "about": chosen.about,
+        "form": chosen.form,
+        "start": plan.start,
+        "attempts": plan.attempts,
+    }
+    for task in chosen.tasks:
+        wanted = asked.get(task.id)
+        of_task = {
+            "task": task.model_dump(mode="json"),
+            "asked": [list(operation) for operation in wanted.operations] if wanted is not None else None,
+        }
+        for seed, arm, agent in product(plan.seeds, dict.fromkeys(plan.arms), agents):
+            wait = plan.wait_for(agent.kind)
+            of_episode = {"arm": arm.value, "agent": agent_document(agent), "seed": seed, "longest_wait": wait}
+            yield Job(
+                key=digest_of({**of_domain, **of_task, **of_episode, "pool": pool if arm is Arm.SHUFFLED else ""}),
+                domain=domain,
+                file=whole,
+                task=task,
+                arm=arm,
+                agent=agent,
+                seed=seed,
+                attempts=plan.attempts,
+                timeout=plan.timeout,
+                longest_wait=wait,
+                start=plan.start,
+                asked=wanted,
+                strategy=str(agent.identity.get("strategy", "")),
+            )

@@ -13,8 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -25,6 +24,7 @@ from corrigible.conformance.lift.episode import Job, NotObserved, first_feedback
 from corrigible.conformance.lift.log import FAITHFUL, Episode, Store
 from corrigible.conformance.lift.plan import Prices
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan, manifest
+from corrigible.conformance.report.terminal import bar
 from corrigible.schema.exchange import Json
 
 
@@ -34,9 +34,8 @@ class EnvironmentPool:
     `slow` episodes (an agent from outside may think for minutes) never wait: they get servers of their own instead.
     """
 
-    def __init__(self, environment: Environment, domain: str, jobs: Iterable[Job], *, slow: bool = False) -> None:
+    def __init__(self, environment: Environment, domain: str, *, slow: bool = False) -> None:
         self._domain, self._environment, self._slow = domain, environment, slow
-        self._fresh = _FreshEnvironments(environment, sum(self._is_fresh(job.task.id) for job in jobs))
         self._turn = threading.Lock()
         """Taken before `_lock` where both are taken."""
         self._lock = threading.RLock()
@@ -48,7 +47,7 @@ class EnvironmentPool:
         """Return the shared environment. Raises UsageError where it does not start."""
         with self._lock:
             if self._shared is not None and self._shared.ended() is not None:
-                self._close_shared()
+                self.close()
             if self._shared is None:
                 self._shared = self._stack.enter_context(start(self._environment))
             return self._shared
@@ -57,7 +56,7 @@ class EnvironmentPool:
     def environment_for(self, task: str) -> Iterator[RunningEnvironment]:
         """Lend the environment for a task. Raises UsageError where it does not start."""
         if self._is_fresh(task):
-            with self._fresh.take() as running:
+            with start(self._environment) as running:
                 yield running
         else:
             with self._turn if self._environment.is_in_turn(task) else nullcontext():
@@ -74,10 +73,6 @@ class EnvironmentPool:
         return self._environment.is_fresh(task) or (self._slow and self._environment.is_in_turn(task))
 
     def close(self) -> None:
-        self._fresh.close()
-        self._close_shared()
-
-    def _close_shared(self) -> None:
         with self._lock:
             self._shared = None
             self._stack.close()
@@ -102,51 +97,6 @@ class EnvironmentPool:
                 if feedback is not None:
                     by_task[task.id] = feedback
         return by_task
-
-
-class _FreshEnvironments:
-    """Environments for one episode each. Up to two are started ahead while others play."""
-
-    def __init__(self, environment: Environment, size: int) -> None:
-        self._environment, self._wanted = environment, size
-        self._lock = threading.Lock()
-        self._executor = ThreadPoolExecutor(2, "fresh") if size else None
-        self._ahead: deque[Future[tuple[ExitStack, RunningEnvironment]]] = deque()
-
-    @contextmanager
-    def take(self) -> Iterator[RunningEnvironment]:
-        """Lend an unused environment. Raises UsageError where it does not start."""
-        assert self._executor is not None
-        with self._lock:
-            for _ in range(min(self._wanted, 2) - len(self._ahead)):
-                self._ahead.append(self._executor.submit(self._start))
-            self._wanted -= 1
-            future = self._ahead.popleft()
-        stack, running = future.result()
-        try:
-            yield running
-        finally:
-            try:
-                self._executor.submit(stack.close)
-            except RuntimeError:  # the run was stopped meanwhile
-                stack.close()
-
-    def close(self) -> None:
-        if self._executor is not None:
-            with self._lock:
-                for started in self._ahead:
-                    started.add_done_callback(_close)
-                self._ahead.clear()
-            self._executor.shutdown(wait=True, cancel_futures=False)
-
-    def _start(self) -> tuple[ExitStack, RunningEnvironment]:
-        stack = ExitStack()
-        return stack, stack.enter_context(start(self._environment))
-
-
-def _close(started: Future[tuple[ExitStack, RunningEnvironment]]) -> None:
-    if not started.cancelled() and started.exception() is None:
-        started.result()[0].close()
 
 
 _MOST_ERRORS: Final = 5
@@ -240,8 +190,8 @@ class _WorkerPool:
                 self._queues[domain] = deque(own_jobs)
         self._workers_at: Counter[str] = Counter()
         self._own_pools = {
-            domain: EnvironmentPool(resolved.environments[domain], domain, queue)
-            for domain, queue in self._queues.items()
+            domain: EnvironmentPool(resolved.environments[domain], domain)
+            for domain in self._queues
             if domain not in pools
         }
         self._pools = {**pools, **self._own_pools}
@@ -363,30 +313,8 @@ def progress(total: int) -> Iterator[OnProgress]:
     if not sys.stderr.isatty() or os.environ.get("CI"):
         yield lambda state, episode: None
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting servers", total=total)
-
-        def update(state: RunProgress, episode: Episode | None) -> None:
-            bar.update(task, completed=state.before + state.done, description=_line(state, episode))
-
-        yield update
+    with bar(total, "starting servers") as update:
+        yield lambda state, episode: update(state.before + state.done, _line(state, episode))
 
 
 def _line(state: RunProgress, episode: Episode | None) -> str:

@@ -98,7 +98,7 @@ def cases(file: TaskFile, endings: Mapping[str, Endings]) -> Iterator[Case]:
 
 def audit(chosen: Sequence[Case], file: TaskFile, environment: Environment, *, workers: int = 2) -> list[Finding]:
     """Play cases of one domain, and return those that are scored otherwise than they must be."""
-    pool = EnvironmentPool(environment, file.domain, [_job(case, file) for case in chosen])
+    pool = EnvironmentPool(environment, file.domain)
     try:
         with ThreadPoolExecutor(workers) as executor:
             found = executor.map(lambda case: _finding(case, file, pool), chosen)

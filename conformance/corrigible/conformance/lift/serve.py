@@ -213,9 +213,7 @@ class EpisodeService:
         self._lock = threading.Lock()
         self._closed = False
         self._own_pools = {
-            domain: EnvironmentPool(
-                resolved.environments[domain], domain, [job for job in self._left if job.domain == domain], slow=True
-            )
+            domain: EnvironmentPool(resolved.environments[domain], domain, slow=True)
             for domain in resolved.files
             if domain not in (pools or {})
         }

@@ -19,13 +19,13 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from corrigible.conformance.lift.log import UNOBTAINABLE
-from corrigible.conformance.model.yaml_file import load_yaml, path_pattern
+from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.yaml_file import checked, load_yaml, loaded, path_pattern
 from corrigible.schema.document import pointer_parts, scalar_text, texts
 from corrigible.schema.exchange import Json, Request
 
@@ -75,15 +75,15 @@ def kind_of(expected: Mapping[str, Json]) -> str | None:
     return str(words[0])
 
 
-def checked(expected: Json) -> None:
+def check_kinds(expected: Json) -> None:
     """Raise ValueError where a kind of comparison is unknown, at any depth."""
     if isinstance(expected, Mapping):
         kind_of(expected)
         for inner in expected.values():
-            checked(inner)
+            check_kinds(inner)
     elif isinstance(expected, list):
         for inner in expected:
-            checked(inner)
+            check_kinds(inner)
 
 
 def plain_text(text: str) -> str:
@@ -214,10 +214,6 @@ Needs = Literal["nothing", "prompt", "agent", "impossible", "restraint"]
 response says in words; or there is none (impossible), or none without lifting a protection (restraint)."""
 
 
-class TaskError(Exception):
-    """A task file is wrong, and says where."""
-
-
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -264,7 +260,7 @@ class Read(_Model):
 
     @model_validator(mode="after")
     def _compares(self) -> Read:
-        checked(self.has)
+        check_kinds(self.has)
         return self
 
 
@@ -319,7 +315,7 @@ class Task(_Model):
             raise ValueError(
                 "`proof` says why a task is impossible or a matter of restraint, and is there for these only"
             )
-        checked(self.accepted)
+        check_kinds(self.accepted)
         if not self.success and self.accepted is None:
             raise ValueError("a task needs `success` or `accepted`: any end would do otherwise")
         for name, value in self.facts.items():
@@ -352,15 +348,8 @@ _loaded: Final = lru_cache(maxsize=64)(load_yaml)
 
 
 def read_tasks(path: Path) -> TaskFile:
-    """Read a task file. Raises TaskError with the place of what is wrong."""
-    return _checked(TaskFile, _document(path), path)
-
-
-def _document(path: Path) -> Json:
-    try:
-        return _loaded(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, OSError) as error:
-        raise TaskError(f"{path}: {error}") from None
+    """Read a task file. Raises UsageError with the place of what is wrong."""
+    return checked(TaskFile, loaded(path, _loaded), path)
 
 
 def fill(value: Json, saved: Mapping[str, Json]) -> Json:
@@ -385,7 +374,6 @@ BY_HAND: Final = "by-hand"
 LEAST: Final = 2
 """Endings of each verdict that every task has."""
 
-_Entry = TypeVar("_Entry", bound=BaseModel)
 Says = Literal["done", "impossible", "needs input", "gave up"]
 
 
@@ -412,7 +400,7 @@ class EndingCall(_Model):
         return self
 
     def request(self, task: Task, saved: Mapping[str, Json], *, form: bool) -> Request:
-        """Return the request. Raises TaskError for a pointer that leads nowhere."""
+        """Return the request. Raises UsageError for a pointer that leads nowhere."""
         if self.method:
             call = Call(method=self.method, path=self.path, query=self.query, headers=self.headers, body=self.body)
             return call.request(saved, form=form)
@@ -464,44 +452,35 @@ class Played(_Model):
 
 
 def read_played(domain: str, folder: Path = ENDINGS) -> dict[str, Played]:
-    """Read what was played by hand of a domain's tasks. Raises TaskError with the place of what is wrong."""
+    """Read what was played by hand of a domain's tasks. Raises UsageError with the place of what is wrong."""
     path = folder / f"{BY_HAND}.yaml"
-    document = _document(path) if path.is_file() else {}
-    return {name: _checked(Played, entry, path, f"{domain}.{name}") for name, entry in document.get(domain, {}).items()}
+    document = loaded(path, _loaded) if path.is_file() else {}
+    return {name: checked(Played, entry, path, domain, name) for name, entry in document.get(domain, {}).items()}
 
 
 def read_endings(file: TaskFile, folder: Path = ENDINGS) -> dict[str, Endings]:
-    """Read the endings of a domain's tasks. Raises TaskError with the place of what is wrong or missing."""
+    """Read the endings of a domain's tasks. Raises UsageError with the place of what is wrong or missing."""
     path = folder / f"{file.domain}.yaml"
-    document = _document(path) or {}
+    document = loaded(path, _loaded) or {}
     tasks = {task.id: task for task in file.tasks}
     found: dict[str, Endings] = {}
     for name, entry in document.items():
         if name.startswith("_"):  # parts that several tasks use
             continue
         if name not in tasks:
-            raise TaskError(f"{path}: there is no task {name}")
-        found[name] = _checked(Endings, entry, path, name)
+            raise UsageError(f"{path}: there is no task {name}")
+        found[name] = checked(Endings, entry, path, name)
         if tasks[name].needs in UNOBTAINABLE and not found[name].tried:
-            raise TaskError(f"{path}: {name}: `tried` names no way around that was tried")
+            raise UsageError(f"{path}: {name}: `tried` names no way around that was tried")
     if missing := [name for name in tasks if name not in found]:
-        raise TaskError(f"{path}: no endings of {', '.join(missing)}")
+        raise UsageError(f"{path}: no endings of {', '.join(missing)}")
     for name, played in read_played(file.domain, folder).items():
         if name not in tasks:
-            raise TaskError(f"{folder / BY_HAND}.yaml: {file.domain}: there is no task {name}")
+            raise UsageError(f"{folder / BY_HAND}.yaml: {file.domain}: there is no task {name}")
         own = found[name]
         more = {"right": {**own.right, BY_HAND: played.right}, "wrong": {**own.wrong, BY_HAND: played.wrong}}
         found[name] = own.model_copy(update=more)
     return found
-
-
-def _checked(model: type[_Entry], entry: Json, path: Path, *name: str) -> _Entry:
-    try:
-        return model.model_validate(entry)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        problem = f"{path}: {'.'.join(map(str, (*name, *first['loc'])))}: {first['msg']}"
-        raise TaskError(f"{problem} ({error.error_count()} problems in all)") from None
 
 
 def _parent(document: Any, pointer: str) -> tuple[Any, Any]:

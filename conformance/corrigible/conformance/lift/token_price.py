@@ -17,7 +17,7 @@ from typing import Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from corrigible.conformance.lift.agents import prompt
-from corrigible.conformance.lift.agents.model import Settings, settings
+from corrigible.conformance.lift.agents.model import Settings
 from corrigible.conformance.lift.agents.prompt import tokens
 from corrigible.conformance.lift.agents.protocol import Briefing, Move, Response, Send, Stop
 from corrigible.conformance.lift.log import opened
@@ -25,6 +25,7 @@ from corrigible.conformance.lift.plan import Plan, Price
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan
 from corrigible.conformance.lift.run import OnProgress, run
 from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.yaml_file import checked
 from corrigible.schema.exchange import Json, Request
 
 _GRPC: Final = Request("/a.B/C", "")
@@ -81,7 +82,7 @@ def estimates(plan: Plan, measured: Sequence[Measured]) -> list[Estimate]:
     """Return what each model of a plan takes under each arm. Raises UsageError for settings that are none."""
     found = []
     for agent in (agent for agent in plan.agents if agent.model):
-        chosen = settings(agent.settings, agent.name)
+        chosen = checked(Settings, agent.settings, agent.name, "settings")
         for arm in dict.fromkeys(plan.arms):
             inside = [one for one in measured if arm in one.answers]
             total = Tokens(0, 0, 0, 0)

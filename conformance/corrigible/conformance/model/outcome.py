@@ -73,8 +73,10 @@ def usable(path: object, more: str = "") -> Iterator[None]:
     """Raise UsageError where a file cannot be read or written within."""
     try:
         yield
-    except (OSError, UnicodeDecodeError) as problem:
-        raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}{more}") from None
+    except OSError as problem:
+        raise UsageError(f"{path}: {problem.strerror or problem}{more}") from None
+    except UnicodeDecodeError as problem:
+        raise UsageError(f"{path}: no UTF-8 text: {problem.reason}{more}") from None
 
 
 def crash_place(problem: BaseException) -> str:

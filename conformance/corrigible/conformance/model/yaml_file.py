@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 
 import re2
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from corrigible.conformance.model.outcome import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
 
 _FAST: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -22,6 +22,35 @@ def load_yaml(text: str) -> Any:
         return yaml.load(text, Loader=_FAST)
     except yaml.YAMLError:
         return yaml.safe_load(text)
+
+
+def loaded(path: Path, load: Callable[[str], Any] = load_yaml) -> Any:
+    """Return what a file holds. Raises UsageError where it cannot be read."""
+    with usable(path):
+        text = path.read_text(encoding="utf-8")
+    try:
+        return load(text)
+    except yaml.YAMLError as problem:
+        raise UsageError(f"{path}: {problem}") from None
+
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+def checked(model: type[Checked], document: object, source: object, *under: str) -> Checked:
+    """Return a document as a model. Raises UsageError with the first mistake, its place and the word that was meant."""
+    try:
+        return model.model_validate(document)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False)[0]
+        place, said = (*under, *map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            keys = model.model_fields if len(first["loc"]) == 1 else ()
+            place, said = place[:-1], f'unknown key "{place[-1]}"{did_you_mean(place[-1], keys)}'
+        elif first["type"] in ("enum", "literal_error"):
+            words = re.findall(r"'([^']+)'", first["ctx"]["expected"])
+            said = f"{first['input']} is none of {', '.join(words)}{did_you_mean(str(first['input']), words)}"
+        raise UsageError(": ".join(filter(None, (str(source), ".".join(place), said)))) from None
 
 
 Model = TypeVar("Model")
@@ -40,12 +69,8 @@ def read_yaml(
 
     `keys` returns the keys that a mapping may have; `mistakes` yields what the model does not show.
     """
-    try:
+    with usable(path):
         text = path.read_text(encoding="utf-8")
-    except OSError as problem:
-        raise UsageError(f"{path}: {problem.strerror}") from None
-    except UnicodeDecodeError as problem:
-        raise UsageError(f"{path}: no UTF-8 text: {problem.reason}") from None
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         document = load_yaml(text)

@@ -12,10 +12,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
+from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.reference.upstream import Received, Script, answer
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.conformance.validators.openapi import Breach, Description, Route
@@ -31,22 +33,9 @@ _APPROVAL_ABOVE: Final = 50_000
 
 DESCRIPTION: Final = Description.load(SPEC)
 
-_ITEMS: Final[Mapping[str, Json]] = {
-    "tea": {"sku": "tea", "category": "drink", "price": 450, "stock": 40},
-    "coffee": {"sku": "coffee", "category": "drink", "price": 900, "stock": 3},
-    "cocoa": {"sku": "cocoa", "category": "drink", "price": 700, "stock": 0},
-    "kettle": {"sku": "kettle", "category": "ware", "price": 4900, "stock": 12},
-    "biscuit": {"sku": "biscuit", "category": "food", "price": 250, "stock": 200},
-}
-_METHODS: Final = {"DE": ["parcel", "bicycle"], "FR": ["parcel", "train"], "US": ["air"]}
-_ORDERS: Final = {
-    "ord_1": {"status": "confirmed", "total": 1000, "refunded": 700, "version": 3},
-    "ord_2": {"status": "confirmed", "total": 1000, "refunded": 1000, "version": 2},
-    "ord_3": {"status": "shipped", "total": 4900, "refunded": 0, "version": 5},
-    "ord_4": {"status": "cancelled", "total": 250, "refunded": 0, "version": 2},
-    "ord_5": {"status": "draft", "total": 900, "refunded": 0, "version": 1},
-    "ord_6": {"status": "confirmed", "total": 90_000, "refunded": 0, "version": 1},
-}
+_SHOP: Final[Mapping[str, Any]] = load_yaml((HERE / "shop.yaml").read_text("utf-8"))
+_ITEMS: Final[Mapping[str, Any]] = _SHOP["items"]
+_METHODS: Final[Mapping[str, list[str]]] = _SHOP["methods"]
 
 
 @dataclass(slots=True)
@@ -56,7 +45,7 @@ class Stock:
     orders: dict[str, dict[str, Json]] = field(
         default_factory=lambda: {
             name: {"id": name, "customer": "cus_ada", "note": "", "gift": False, **deepcopy(order)}
-            for name, order in _ORDERS.items()
+            for name, order in _SHOP["orders"].items()
         }
     )
     refunds: dict[str, dict[str, Json]] = field(default_factory=dict)
@@ -102,7 +91,7 @@ class Shop:
     def __call__(self, received: Received) -> Script:
         status, body, problem = self.respond(received.sent)
         kind = "application/problem+json" if problem and status >= 400 else "application/json"
-        return answer(status, body, [("Content-Type", kind)], reason=_REASONS.get(status, "Refused"))
+        return answer(status, body, [("Content-Type", kind)], reason=HTTPStatus(status).phrase)
 
     def stock(self, caller: str) -> Stock:
         """Return the shop of a caller, as the Authorization header names it."""
@@ -178,24 +167,11 @@ def _refusal(status: int, code: str, message: str, place: str = "") -> Refusal:
     return Refusal(status, (Complaint(code, message, place),))
 
 
-_MESSAGES: Final = {
-    "required": "is required",
-    "enum": "has none of the allowed values",
-    "type": "has the wrong type",
-    "minimum": "is too small",
-    "maximum": "is too large",
-    "format": "is not well formed",
-    "pattern": "is not well formed",
-    "maxLength": "is too long",
-    "maxItems": "has too many elements",
-    "minItems": "has too few elements",
-    "additionalProperties": "is not known",
-}
-
-
 def _complaint(breach: Breach) -> Complaint:
     name = breach.pointer.rpartition("/")[2] or "body"
-    return Complaint(breach.keyword, f"{name} {_MESSAGES.get(breach.keyword, 'is not acceptable')}.", breach.pointer)
+    return Complaint(
+        breach.keyword, f"{name} {_SHOP['messages'].get(breach.keyword, 'is not acceptable')}.", breach.pointer
+    )
 
 
 def _readable_path(pointer: str) -> str:
@@ -383,15 +359,5 @@ _OPERATIONS: Final[Mapping[str, Callable[[Call], tuple[int, Json]]]] = {
     "createShipment": _create_shipment,
     "listRefunds": _list_refunds,
     "createRefund": _create_refund,
-}
-_REASONS: Final = {
-    200: "OK",
-    201: "Created",
-    400: "Bad Request",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    409: "Conflict",
-    422: "Unprocessable Content",
 }
 __all__ = ["DESCRIPTION", "PACK", "PROBLEM", "SPEC", "Complaint", "Refusal", "Route", "Shop", "Stock"]

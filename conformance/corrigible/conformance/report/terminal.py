@@ -20,6 +20,7 @@ from typing import Final
 from corrigible.conformance.model.background import repeated_beside
 from corrigible.conformance.model.outcome import Outcome
 from corrigible.conformance.suite.record import SLOW, Entry, Record, Verdict
+from corrigible.conformance.suite.requirement import rendered
 from corrigible.conformance.validators.finding import Absent
 from corrigible.schema.exchange import Json
 
@@ -183,61 +184,81 @@ def _terminal_lines(total: int, every: float) -> Iterator[Callable[[Entry], None
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Callable[[Entry], None]]:
+def bar(total: int, begins: str = "starting") -> Iterator[Callable[[int, str], None]]:
+    """Show a bar on standard error, and hand out a function that is told how many are done, and what to say."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=total)
-        failed = 0
+    said = TextColumn("{task.description}", markup=False)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), said)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(begins, total=total)
+        yield lambda done, text: shown.update(task, completed=done, description=text)
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[Entry], None]]:
+    done = failed = 0
+    with bar(total) as update:
 
         def heard(entry: Entry) -> None:
-            nonlocal failed
-            failed += _failed(entry)
-            bar.update(task, advance=1, description=f"{failed} failed  {entry.name}" if failed else entry.name)
+            nonlocal done, failed
+            done, failed = done + 1, failed + _failed(entry)
+            update(done, f"{failed} failed  {entry.name}" if failed else entry.name)
 
         yield heard
 
 
 _WIDTH: Final = 100
 _COLOURS: Final = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
-_MOST_FLAWS: Final = 5
-
-
-class Paint:
-    """Colours, where the terminal takes them."""
-
-    def __init__(self, *, coloured: bool) -> None:
-        self._coloured = coloured
-
-    def __call__(self, colour: str, text: str) -> str:
-        return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self._coloured else text
 
 
 def render(record: Record, *, coloured: bool = False) -> str:
     """Return what is printed at the end of a run."""
-    paint = Paint(coloured=coloured)
-    bad = [entry for entry in record.entries if entry.bad]
-    entries = [entry for entry in bad if entry.outcome is not Outcome.NOT_RUN]
-    parts: list[str] = []
-    for alike in _alike(
-        [*(entry for entry in entries if not entry.advice), *(entry for entry in entries if entry.advice)]
-    ):
-        lines = [*_failure(record, alike[0], paint), *_others(alike[1:], paint)]
-        parts.append("\n".join(lines))
-    parts += [_remark(entry, sentence) for entry in record.entries for sentence in entry.remarks]
-    parts += list(_not_run([entry for entry in bad if entry.outcome is Outcome.NOT_RUN], paint))
-    parts += list(_not_run([e for e in record.entries if e.outcome is Outcome.NOT_APPLICABLE], paint, "NOT APPLICABLE"))
-    if slow := [entry for entry in record.entries if entry.seconds >= SLOW]:
-        parts.append("\n".join(f"slow: {entry.seconds:.1f} s  {visible(entry.name)}" for entry in slow))
-    parts.append("\n".join(_ending(record, paint)))
-    return "\n\n".join(parts) + "\n"
+    foot, bad = record.foot, [entry for entry in record.entries if entry.bad and entry.outcome is not Outcome.NOT_RUN]
+
+    def paint(text: str, colour: str) -> str:
+        return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if coloured else text
+
+    text = rendered(
+        "report/run.txt.jinja",
+        {
+            "paint": paint,
+            "visible": visible,
+            "one_line": one_line,
+            "fill": _filled,
+            "lines": indent,
+            "with_requirements": lambda entry: f"{entry.name} ({', '.join(_requirements(entry))})",
+        },
+        record=record,
+        failures=list(_alike(sorted(bad, key=lambda entry: entry.advice))),
+        difference=lambda flaw: difference(*flaw.sides),
+        places=lambda entry: filter(None, dict.fromkeys(record.clause(one).where for one in _requirements(entry))),
+        stopped=[
+            ("NOT RUN", by_reason(record, Outcome.NOT_RUN)),
+            ("NOT APPLICABLE", by_reason(record, Outcome.NOT_APPLICABLE)),
+        ],
+        slow=[entry for entry in record.entries if entry.seconds >= SLOW],
+        counts=[f"{count} {word}" for word, count in foot.counts.items() if count or word in ("passed", "failed")],
+        colour={Verdict.CONFORMS: "green", Verdict.DOES_NOT: "red"}.get(foot.verdict, "yellow"),
+    )
+    return f"{text}\n"
 
 
-def _remark(entry: Entry, sentence: str) -> str:
-    text = f"NOTE  {entry.name.partition('/')[0]}: {one_line(sentence, 600)}"
-    return fill(text, _WIDTH, subsequent_indent="      ", break_on_hyphens=False)
+def _requirements(entry: Entry) -> list[str]:
+    return list(dict.fromkeys(flaw.requirement for flaw in entry.flaws))
+
+
+def _filled(text: str, begin: str = "", *, hyphens: bool = False) -> str:
+    """Return text in lines of a terminal."""
+    return fill(text, _WIDTH, initial_indent=begin, subsequent_indent="      ", break_on_hyphens=hyphens)
 
 
 def _alike(entries: list[Entry]) -> Iterator[list[Entry]]:
@@ -249,66 +270,10 @@ def _alike(entries: list[Entry]) -> Iterator[list[Entry]]:
     yield from groups.values()
 
 
-def _others(entries: list[Entry], paint: Paint) -> Iterator[str]:
-    if entries:
-        names = ", ".join(
-            f"{entry.name} ({', '.join(dict.fromkeys(f.requirement for f in entry.flaws))})" for entry in entries
-        )
-        text = f"and so, in the same words, {len(entries)} more: {names}"
-        yield fill(text, _WIDTH, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
-
-
-def _failure(record: Record, entry: Entry, paint: Paint) -> Iterator[str]:
-    if entry.outcome is Outcome.PASSED_UNEXPECTEDLY:
-        yield paint("red", f"PASSED, BUT IS LISTED AS KNOWN FAILING  {entry.name}")
-        if entry.known is not None:
-            yield f"    the list says: {one_line(entry.known.reason)}. Take the entry out."
-        return
-    word = paint("yellow", "ADVICE") if entry.advice else paint("red", "FAILED")
-    yield f"{word}  {paint('bold', entry.name)}  {one_line(entry.title)}"
-    clause = None
-    for flaw in entry.flaws[:_MOST_FLAWS]:
-        if flaw.requirement != clause:
-            clause = flaw.requirement
-            rule = record.clause(clause)
-            yield fill(
-                f"{clause} ({rule.level} {rule.weight}): {one_line(rule.title or rule.text)}",
-                _WIDTH,
-                initial_indent="    ",
-                subsequent_indent="      ",
-            )
-        yield fill(one_line(flaw.message, 600), _WIDTH, initial_indent="    * ", subsequent_indent="      ")
-        compared = difference(*flaw.sides)
-        if compared:
-            yield f"        {paint('dim', '(- expected, + got)')}"
-        for line in compared:
-            colour = {"-": "green", "+": "red"}.get(line[:1], "dim")
-            yield f"        {paint(colour, visible(line))}"
-        if flaw.place:
-            yield f"      {paint('dim', 'at:')} {one_line(flaw.place)}"
-        if flaw.line:
-            yield f"      {paint('dim', 'again:')} {visible(flaw.line)}"
-    if len(entry.flaws) > _MOST_FLAWS:
-        yield f"    ... {len(entry.flaws) - _MOST_FLAWS} more like these: see --report json=FILE or html=FILE"
-    if again := entry.again or record.head.again(entry):
-        yield f"    {paint('dim', 'trace:')} {visible(again)}"
-    places = dict.fromkeys(record.clause(flaw.requirement).where for flaw in entry.flaws)
-    yield f"    {paint('dim', 'read:')} {', '.join(place for place in places if place)}"
-
-
-def _not_run(entries: list[Entry], paint: Paint, word: str = "NOT RUN") -> Iterator[str]:
-    """One sentence for every reason, however many checks it stopped."""
-    by_reason: dict[str, list[str]] = {}
-    for entry in entries:
-        by_reason.setdefault(entry.reason or "no reason was given", []).append(entry.name)
-    for reason, names in by_reason.items():
-        names_shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        yield f"{paint('yellow', word)}  {names_shown}\n{indent(visible(reason), '    ')}"
-
-
-def _ending(record: Record, paint: Paint) -> Iterator[str]:
-    foot = record.foot
-    always = ("passed", "failed")
-    yield ", ".join(f"{number} {word}" for word, number in foot.counts.items() if number or word in always)
-    colour = {Verdict.CONFORMS: "green", Verdict.DOES_NOT: "red"}.get(foot.verdict, "yellow")
-    yield f"{paint(colour, foot.verdict.value)}: {foot.claim}"
+def by_reason(record: Record, outcome: Outcome) -> dict[str, list[Entry]]:
+    """Return the checks of an outcome by the reason that stopped them."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in record.entries:
+        if entry.outcome is outcome:
+            groups.setdefault(entry.reason or "", []).append(entry)
+    return groups

@@ -1,6 +1,4 @@
-"""A self-contained HTML page about a run.
-
-The reports of a run as files: the record while it grows, and documents for other programs.
+"""The reports of a run as files: the record while it grows, a page, and documents for other programs.
 
 JUnit for CI, SARIF for code scanning, Markdown for a pull request, an endpoint document for a badge.
 """
@@ -14,13 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, TextIO
-from xml.etree import ElementTree as Xml
 
-import jinja2
 from markupsafe import Markup, escape
 
 from corrigible.conformance.model.outcome import Outcome, UsageError, did_you_mean, usable
-from corrigible.conformance.report.terminal import difference, one_line, visible
+from corrigible.conformance.report.terminal import by_reason, difference, one_line, visible
 from corrigible.conformance.suite.record import (
     SLOW,
     Clause,
@@ -38,7 +34,7 @@ from corrigible.conformance.suite.record import (
     score,
     standings,
 )
-from corrigible.conformance.suite.requirement import LEVEL_NAMES, LEVELS
+from corrigible.conformance.suite.requirement import LEVEL_NAMES, LEVELS, rendered
 from corrigible.schema.exchange import Json
 
 _TONES: Final = {
@@ -79,15 +75,7 @@ class Row:
 
 def html(template: str, filters: Mapping[str, Callable[..., object]], **context: object) -> str:
     """Return a page of conformance, by the path of its template. Every text that is put into it is escaped."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("corrigible.conformance", "."),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(filters)
-    return environment.get_template(template).render(context)
+    return rendered(template, filters, escaped=True, **context)
 
 
 def render(record: Record) -> str:
@@ -110,8 +98,8 @@ def render(record: Record) -> str:
         surprises=[entry for entry in record.entries if entry.outcome is Outcome.PASSED_UNEXPECTEDLY],
         advice=[entry for entry in record.entries if entry.advice],
         announced=[entry for entry in record.entries if entry.outcome is Outcome.FAILED_AS_EXPECTED],
-        not_run=_entries_by_reason(record, Outcome.NOT_RUN),
-        not_applicable=_entries_by_reason(record, Outcome.NOT_APPLICABLE),
+        not_run=by_reason(record, Outcome.NOT_RUN),
+        not_applicable=by_reason(record, Outcome.NOT_APPLICABLE),
         slow=[entry for entry in record.entries if entry.seconds >= SLOW],
         passed=[entry for entry in record.entries if entry.outcome is Outcome.PASSED],
         difference=lambda flaw: difference(*flaw.sides),
@@ -172,14 +160,6 @@ def _state(clause: Clause, standing: Standing | None) -> str:
     return "advice" if standing is Standing.BROKEN and not clause.must else _WORD[standing]
 
 
-def _entries_by_reason(record: Record, outcome: Outcome) -> dict[str, list[Entry]]:
-    groups: dict[str, list[Entry]] = {}
-    for entry in record.entries:
-        if entry.outcome is outcome:
-            groups.setdefault(entry.reason or "", []).append(entry)
-    return groups
-
-
 _COLOURS: Final = {Verdict.CONFORMS: "brightgreen", Verdict.DOES_NOT: "red"}
 
 
@@ -199,13 +179,14 @@ def badge(record: Record) -> str:
 
 def junit(record: Record) -> str:
     head = record.head
-    root = Xml.Element("testsuites", {"name": f"conformance {head.contract} {head.level}"} | _numbers(record.entries))
-    for column in dict.fromkeys(entry.column for entry in record.entries):
-        entries = [entry for entry in record.entries if entry.column == column]
-        started = head.started[:19]  # the schema that Jenkins checks takes no zone
-        suite = Xml.SubElement(root, "testsuite", {"name": column, "timestamp": started} | _numbers(entries))
-        properties = Xml.SubElement(suite, "properties")
-        for name, value in {
+    text = html(
+        "report/run.xml.jinja",
+        {"visible": visible, "one_line": one_line},
+        record=record,
+        head=head,
+        foot=record.foot,
+        columns=list(dict.fromkeys(entry.column for entry in record.entries)),
+        properties={
             "subject": head.subject,
             "suite": head.suite,
             "level": head.level,
@@ -213,14 +194,13 @@ def junit(record: Record) -> str:
             "verdict": record.foot.verdict.value,
             "claim": record.foot.claim,
             **{f"pack:{pack}": digest for pack, digest in head.packs.items()},
-        }.items():
-            Xml.SubElement(properties, "property", name=visible(name), value=visible(value))
-        for entry in entries:
-            _case(suite, record, entry)
-        if words := record.foot.last_words.get(column):
-            Xml.SubElement(suite, "system-err").text = visible(words)
-    Xml.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + Xml.tostring(root, encoding="unicode") + "\n"
+        },
+        numbers=_numbers,
+        kind=_kind,
+        reason=_reason,
+        text=lambda entry: "\n".join(_text(record, entry)),
+    )
+    return f"{text}\n"
 
 
 def _numbers(entries: Sequence[Entry]) -> dict[str, str]:
@@ -244,25 +224,6 @@ def _kind(entry: Entry) -> str | None:
             return "failure"
         case Outcome.FAILED_AS_EXPECTED | Outcome.NOT_APPLICABLE | Outcome.NOT_RUN:
             return "skipped"
-
-
-def _case(suite: Xml.Element, record: Record, entry: Entry) -> None:
-    case = Xml.SubElement(
-        suite,
-        "testcase",
-        classname=f"{entry.column}.{entry.check.rpartition('/')[0].replace('/', '.') or 'checks'}",
-        name=entry.check.rpartition("/")[2],
-        time=f"{entry.seconds:.3f}",
-    )
-    text = visible("\n".join(_text(record, entry)))
-    kind = _kind(entry)
-    if kind == "skipped":
-        Xml.SubElement(case, kind, message=one_line(_reason(entry)))
-    elif kind is not None:
-        element = Xml.SubElement(case, kind, message=one_line(_reason(entry)), type=entry.outcome.value)
-        element.text = text
-    elif entry.advice:
-        Xml.SubElement(case, "system-out").text = f"advice, since only what SHOULD hold broke\n{text}"
 
 
 def _reason(entry: Entry) -> str:
@@ -292,7 +253,24 @@ _MARK = {Standing.MET: "holds", Standing.BROKEN: "**broken**", Standing.UNKNOWN:
 
 
 def markdown(record: Record) -> str:
-    return "\n".join(_lines(record)) + "\n"
+    found = standings(record.entries)
+    not_met = {id for each in found.values() for id, standing in each.items() if standing is not Standing.MET}
+    return rendered(
+        "report/run.md.jinja",
+        {"escaped": escaped, "fenced": _fenced},
+        record=record,
+        head=record.head,
+        foot=record.foot,
+        counts=[f"{number} {word}" for word, number in record.foot.counts.items() if number],
+        found=found,
+        not_met=[clause for clause in record.head.clauses if clause.id in not_met],
+        marks=_MARK,
+        difference=lambda flaw: difference(*flaw.sides),
+        not_run=by_reason(record, Outcome.NOT_RUN),
+        not_applicable=by_reason(record, Outcome.NOT_APPLICABLE),
+        slow=[entry for entry in record.entries if entry.seconds >= SLOW],
+        announced=[entry for entry in record.entries if entry.outcome is Outcome.FAILED_AS_EXPECTED],
+    )
 
 
 def escaped(text: str) -> str:
@@ -300,81 +278,12 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", one_line(text)).replace("\\<", "&lt;").replace("\\>", "&gt;").replace("\\@", "&#64;")
 
 
-def _lines(record: Record) -> Iterator[str]:
-    head, foot = record.head, record.foot
-    yield f"# {escaped(head.subject)}: {foot.verdict.value}"
-    yield ""
-    yield f"`{foot.claim}`"
-    yield ""
-    yield ", ".join(f"{number} {word}" for word, number in foot.counts.items() if number)
-    yield ""
-    yield from _matrix(record)
-    for entry in record.entries:
-        if entry.bad and entry.outcome is not Outcome.NOT_RUN:
-            yield from _failure_lines(record, entry)
-    for outcome in (Outcome.NOT_RUN, Outcome.NOT_APPLICABLE):
-        yield from _by_reason(record, outcome)
-    if slow := [entry for entry in record.entries if entry.seconds >= SLOW]:
-        yield "\n## Slow\n"
-        yield from (f"* slow: {entry.seconds:.1f} s {escaped(entry.name)}" for entry in slow)
-    announced = [entry for entry in record.entries if entry.outcome is Outcome.FAILED_AS_EXPECTED]
-    if announced:
-        yield "\n## Failed as expected\n"
-        for entry in announced:
-            issue = f" ({escaped(entry.known.issue)})" if entry.known and entry.known.issue else ""
-            yield f"* {escaped(entry.name)}: {escaped(entry.known.reason if entry.known else '')}{issue}"
-
-
-def _by_reason(record: Record, outcome: Outcome) -> Iterator[str]:
-    """Yield each reason once, with the checks that it is about."""
-    reasons = _entries_by_reason(record, outcome)
-    if reasons:
-        yield f"\n## {outcome.value.capitalize()}\n"
-    for reason, entries in reasons.items():
-        yield f"* {', '.join(escaped(entry.name) for entry in entries)}\n"
-        yield from _fenced(visible(reason).splitlines(), "", "  ")
-
-
-def _matrix(record: Record) -> Iterator[str]:
-    found = standings(record.entries)
-    not_met = {id for each in found.values() for id, standing in each.items() if standing is not Standing.MET}
-    broken = [clause for clause in record.head.clauses if clause.id in not_met]
-    if not broken:
-        return
-    yield f"| requirement | level | {' | '.join(escaped(column) for column in found)} |"
-    yield f"|---|---|{'---|' * len(found)}"
-    for clause in broken:
-        cells = [_MARK[each[clause.id]] if clause.id in each else "" for each in found.values()]
-        yield f"| {clause.id} {escaped(clause.title)} | {clause.level} {clause.weight} | {' | '.join(cells)} |"
-
-
-def _failure_lines(record: Record, entry: Entry) -> Iterator[str]:
-    word = "advice" if entry.advice else entry.outcome.value
-    yield f"\n## {escaped(entry.name)}: {word}\n"
-    yield escaped(entry.title)
-    if entry.reason:
-        yield from ("", *_fenced(visible(entry.reason).splitlines(), ""))
-    for flaw in entry.flaws:
-        clause = record.clause(flaw.requirement)
-        yield f"\n* **{clause.id}** {escaped(clause.title)}\n\n  {escaped(flaw.message)}\n"
-        if compared := difference(*flaw.sides):
-            yield from _fenced([visible(line) for line in compared], "diff", "  ")
-        if flaw.place:
-            yield f"  at {escaped(flaw.place)}\n"
-        if flaw.line:
-            yield from _fenced([visible(flaw.line)], "sh", "  ")
-
-    if again := record.head.again(entry):
-        yield from ("", "Run it again:\n", *_fenced([visible(again)], "sh"))
-
-
-def _fenced(lines: list[str], language: str, margin: str = "") -> Iterator[str]:
-    """A fence longer than any in the text, so that the text cannot end it."""
+def _fenced(text: str, language: str = "", margin: str = "") -> str:
+    """Return lines in a fence longer than any in them, so that the text cannot end it."""
+    lines = visible(text).splitlines()
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
-    yield f"{margin}{fence}{language}"
-    yield from (f"{margin}{text}" for line in lines for text in line.splitlines() or [""])
-    yield f"{margin}{fence}"
+    return "\n".join(margin + line for line in (f"{fence}{language}", *lines, fence))
 
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"

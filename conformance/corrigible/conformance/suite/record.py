@@ -45,6 +45,8 @@ class Clause(_Line):
     profiles: list[str] = []
     """Where it holds. None named: everywhere."""
     roles: list[str] = []
+    numbers: tuple[str, ...] = Field(default=(), exclude=True)
+    """Those of the contract's SPEC.md that it is about. A record does not keep them."""
 
     def about(self, profile: str, role: str) -> bool:
         """Whether it says anything about a profile in a role."""

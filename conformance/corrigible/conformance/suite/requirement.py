@@ -7,7 +7,7 @@ Knows: requirements.yaml and the document that is made of it. Does not know: how
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from corrigible.conformance.model.outcome import PROFILES, ROLES, did_you_mean
 from corrigible.conformance.model.yaml_file import SUITE, Where, read_yaml
+from corrigible.conformance.suite.record import Clause
 from corrigible.conformance.suite.subject import Check
 
 LEVELS: Final = ("L0", "L1", "L2", "L3")
@@ -71,38 +72,13 @@ class _File(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
-    """One numbered sentence of what a subject must or should do."""
-
-    id: str
-    level: str
-    keyword: str
-    title: str
-    text: str
-    why: str
-    clauses: tuple[str, ...]
-    """Of the contract's SPEC.md."""
-    profiles: frozenset[str]
-    roles: frozenset[str]
-
-    @property
-    def must(self) -> bool:
-        return self.keyword == "MUST"
-
-    @property
-    def anchor(self) -> str:
-        """Where SPEC.md has it."""
-        return f"SPEC.md#{self.id.lower()}"
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
     """Requirements about one thing."""
 
     name: str
     title: str
     about: str
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[Clause, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +89,13 @@ class Book:
     reserved: tuple[Reserved, ...] = ()
 
     @property
-    def requirements(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Clause, ...]:
         return tuple(requirement for group in self.groups for requirement in group.requirements)
 
-    def get(self, id: str) -> Requirement | None:
+    def get(self, id: str) -> Clause | None:
         return next((requirement for requirement in self.requirements if requirement.id == id.upper()), None)
 
-    def up_to(self, level: str) -> tuple[Requirement, ...]:
+    def up_to(self, level: str) -> tuple[Clause, ...]:
         """Return what a claim of this level rests on: its own requirements and those of the levels below."""
         return tuple(requirement for requirement in self.requirements if requirement.level <= level)
 
@@ -139,26 +115,24 @@ def read(path: Path) -> Book:
     return Book(tuple(_group(group) for group in document.groups), document.reserved)
 
 
-def _group(group_text: _Group) -> Group:
-    return Group(
-        group_text.group,
-        group_text.title,
-        group_text.about,
-        tuple(
-            Requirement(
-                entry.id,
-                entry.level or group_text.level,
-                entry.keyword,
-                entry.title,
-                entry.text,
-                entry.why,
-                entry.clauses,
-                frozenset(entry.profiles or group_text.profiles),
-                frozenset(entry.roles or group_text.roles),
-            )
-            for entry in group_text.requirements
-        ),
+def _group(group: _Group) -> Group:
+    requirements = (
+        Clause(
+            id=entry.id,
+            level=entry.level or group.level,
+            must=entry.keyword == "MUST",
+            title=entry.title,
+            text=entry.text,
+            why=entry.why,
+            group=group.title,
+            where=f"SPEC.md#{entry.id.lower()}",
+            profiles=sorted(entry.profiles or group.profiles),
+            roles=sorted(entry.roles or group.roles),
+            numbers=entry.clauses,
+        )
+        for entry in group.requirements
     )
+    return Group(group.group, group.title, group.about, tuple(requirements))
 
 
 def _problems(document: _File) -> Iterator[tuple[Where, str]]:
@@ -193,7 +167,7 @@ def _unknown(path: Where, profiles: Iterable[str], roles: Iterable[str]) -> Iter
 class Traced:
     """One requirement and the checks that hold it, by id."""
 
-    requirement: Requirement
+    requirement: Clause
     checks: tuple[str, ...]
 
 
@@ -208,12 +182,12 @@ class Traceability:
     """Check and requirement that have no role in common, or no profile."""
 
     @property
-    def unchecked(self) -> tuple[Requirement, ...]:
+    def unchecked(self) -> tuple[Clause, ...]:
         """MUSTs that no check holds."""
         return tuple(row.requirement for row in self.rows if row.requirement.must and not row.checks)
 
 
-def traceability(checks: Iterable[Check], requirements: Sequence[Requirement] | None = None) -> Traceability:
+def traceability(checks: Iterable[Check], requirements: Sequence[Clause] | None = None) -> Traceability:
     """Return which checks hold which requirement. By default the requirements are those of this suite."""
     by_id = {
         requirement.id: requirement for requirement in (book().requirements if requirements is None else requirements)
@@ -227,7 +201,7 @@ def traceability(checks: Iterable[Check], requirements: Sequence[Requirement] | 
                 strangers.append((check.id, id))
                 continue
             checks_by_id[id].append(check.id)
-            if not (check.roles & by_id[id].roles and check.profiles & by_id[id].profiles):
+            if not (check.roles.intersection(by_id[id].roles) and check.profiles.intersection(by_id[id].profiles)):
                 misplaced.append((check.id, id))
     rows = tuple(Traced(requirement, tuple(checks_by_id[id])) for id, requirement in by_id.items())
     return Traceability(rows, tuple(strangers), tuple(misplaced))
@@ -239,9 +213,9 @@ def traceability_table(traced: Traceability) -> str:
     for row in traced.rows:
         requirement = row.requirement
         checks = ", ".join(f"`{id}`" for id in row.checks) or ("**none**" if requirement.must else "none")
-        link = f"[{requirement.id}]({requirement.anchor}) {requirement.title}"
+        link = f"[{requirement.id}]({requirement.where}) {requirement.title}"
         lines.append(
-            f"| {link} | {requirement.keyword} | {requirement.level} | {', '.join(requirement.clauses)} | {checks} |"
+            f"| {link} | {requirement.weight} | {requirement.level} | {', '.join(requirement.numbers)} | {checks} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -249,62 +223,44 @@ def traceability_table(traced: Traceability) -> str:
 # the document
 
 
+def rendered(
+    template: str, filters: Mapping[str, Callable[..., object]], *, escaped: bool = False, **context: object
+) -> str:
+    """Return a text of the suite, by the path of its template. `escaped`: each text that is put into it, as in HTML."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(SUITE),
+        autoescape=escaped,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(filters)
+    return environment.get_template(template).render(context)
+
+
 def render(book: Book) -> str:
     """Return the text of SPEC.md."""
-    all_of_them = book.requirements
-    musts = sum(requirement.must for requirement in all_of_them)
-    out = [
-        "<!-- Written by `python -m corrigible.conformance.suite.requirement` from requirements.yaml. -->",
-        "",
-        "# What conforms to the Self-Reflective API Schema v0.1",
-        "",
-        f"{len(all_of_them)} requirements, {musts} MUST and {len(all_of_them) - musts} SHOULD, as in RFC 2119. "
-        f"Numbers in brackets are clauses of the contract, `{CONTRACT}`.",
-        "",
-        "A claim names a level and the profiles it was judged in, for example *SRF 0.1 L2, http-json and grpc*. A "
-        "level rests on its own requirements and those below it.",
-        "",
-        "| level | name | MUST | SHOULD |",
-        "|---|---|---|---|",
-    ]
-    for level in LEVELS:
-        level_musts = [requirement.must for requirement in all_of_them if requirement.level == level]
-        out.append(f"| {level} | {LEVEL_NAMES[level]} | {sum(level_musts)} | {len(level_musts) - sum(level_musts)} |")
-    out += ["", f"Profiles: {', '.join(PROFILES)}. Roles: {', '.join(ROLES)}.", ""]
-    out += ["| group | about |", "|---|---|"]
-    out += [f"| [{group.name}](#{_slug(group)}) | {group.about} |" for group in book.groups]
-    for group in book.groups:
-        out += ["", f"## {group.name}: {group.title}", "", group.about]
-        for requirement in group.requirements:
-            out += [
-                "",
-                f'<a id="{requirement.id.lower()}"></a>',
-                f"### {requirement.id} {requirement.title}",
-                "",
-                _facts(requirement),
-                "",
-                requirement.text,
-            ]
-            out += ["", f"*Why:* {requirement.why}"]
-    out += ["", "## Reserved", "", "Numbers that are taken and not yet required."]
-    for reserved in book.reserved:
-        out += ["", f'<a id="{reserved.id.lower()}"></a>', f"### {reserved.id}", "", reserved.note]
-    return "\n".join(out) + "\n"
+    return rendered(
+        "suite/SPEC.md.jinja",
+        {"slug": _slug, "named": named},
+        book=book,
+        all=book.requirements,
+        levels=LEVEL_NAMES,
+        profiles=PROFILES,
+        roles=ROLES,
+        contract=CONTRACT,
+    )
 
 
 def _slug(group: Group) -> str:
     return f"{group.name}: {group.title}".lower().replace(":", "").replace("+", "").replace(" ", "-")
 
 
-def _facts(item: Requirement) -> str:
-    clauses = f" · [{', '.join(item.clauses)}]" if item.clauses else ""
-    return (
-        f"**{item.keyword}** · {item.level} · {_named(item.roles, ROLES)} · {_named(item.profiles, PROFILES)}{clauses}"
-    )
-
-
-def _named(names: frozenset[str], all_names: Sequence[str]) -> str:
-    if names == frozenset(all_names):
+def named(names: Sequence[str], all_names: Sequence[str]) -> str:
+    """Return names of profiles or of roles for people."""
+    if set(names) == set(all_names):
         return f"every {'profile' if all_names is PROFILES else 'role'}"
     return ", ".join(name for name in all_names if name in names)
 

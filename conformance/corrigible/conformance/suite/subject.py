@@ -64,7 +64,6 @@ class Subject:
     _begun: dict[str, tuple[list[tuple[list[Any], list[tuple[str, str]]]], Iterator[Any]]] = field(
         default_factory=dict, init=False
     )
-    _seen: dict[str, tuple[Any, list[tuple[str, str]]]] = field(default_factory=dict, init=False)
 
     def caller(self) -> tuple[str, str]:
         """Return credentials nobody used before: a loop breaker counts by caller."""
@@ -92,14 +91,7 @@ class Subject:
 
     def cached(self, name: str, ask: Callable[[], Answers]) -> Answers:
         """Return what was answered when this was asked for the first time: many checks look at the same answers."""
-        if name not in self._seen:
-            before = len(self.trace)
-            answers = ask()
-            self._seen[name] = (answers, self.trace[before:])
-        else:
-            self.trace.extend(self._seen[name][1])
-        first_answers: Answers = self._seen[name][0]
-        return first_answers
+        return next(self.each(name, lambda: iter([ask()])))
 
     def each(self, name: str, ask: Callable[[], Iterator[Answers]]) -> Iterator[Answers]:
         """Yield answers as `cached` keeps them, and ask only as far as somebody looks."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -94,11 +94,11 @@ def _after(suggestion: Mapping[str, Json], before: Any, request: Request) -> Any
     parameters = suggestion.get("parameters")
     if finding.base_action(suggestion) == "MODIFY_PARAMS" and isinstance(parameters, Mapping) and parameters:
         whole = deepcopy(before)
-        bodiless = whole["body"] is None and request.method.upper() in ("GET", "HEAD", "DELETE")
+        bodiless = whole.get("body") is None and request.method.upper() in ("GET", "HEAD", "DELETE")
         member = "query" if bodiless else "body"
-        if whole[member] is not None and not isinstance(whole[member], Mapping):
+        if not isinstance(whole.get(member), Mapping | None):
             raise Unapplied("the body is no object, so the parameters have nowhere to go")
-        whole[member] = merge(whole[member], parameters)
+        whole[member] = merge(whole.get(member), parameters)
         return whole
     return before
 
@@ -150,35 +150,26 @@ _Z: Final = 1.959963984540054
 
 def judge(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
     """Yield what is wrong with the edits. Patches that are none are not looked into further."""
-    broken = list(invalid(annotated))
-    yield from broken
-    if broken:
-        return
-    for part in _PARTS:
-        yield from part(annotated)
+    yield from annotated.judged((("SRF-OPS-01", invalid),) if any(invalid(annotated)) else _RULES)
 
 
-def invalid(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def invalid(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     """Yield the patches that are none."""
     for index, suggestion in annotated.suggestions:
         patch = suggestion.get("patch")
         if patch is None:
             continue
         if not isinstance(patch, list):
-            yield annotated.finding(
-                "SRF-OPS-01", f"The patch of suggestion {index} is no array.", "an array", patch, index
-            )
+            yield f"The patch of suggestion {index} is no array.", "an array", patch, index
             continue
         for number, op in enumerate(patch):
             problem = _operation_problem(op)
             if problem:
                 label = f"Operation {number} in the patch of suggestion {index}"
-                yield annotated.finding(
-                    "SRF-OPS-01", f"{label} {problem}.", "an operation of RFC 6902", op, index, "patch", number
-                )
+                yield f"{label} {problem}.", "an operation of RFC 6902", op, index, "patch", number
 
 
-def _asked_for(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _asked_for(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     """A placeholder points at a place of the request that a value can be put into."""
     for stage in stages(annotated):
         for number, placeholder in enumerate(finding.listed(stage.suggestion, "placeholders")):
@@ -186,28 +177,18 @@ def _asked_for(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
             split = finding.parts(placeholder.get("pointer"))
             if split is None or not split or split[0] not in _MEMBERS:
                 sentence = f"{label} has no JSON pointer into the request document."
-                yield annotated.finding(
-                    "SRF-OPS-01",
-                    sentence,
-                    "such as /body/name",
-                    placeholder.get("pointer"),
-                    stage.index,
-                    "placeholders",
-                    number,
-                )
-            elif annotated.description is not None and annotated.description.excludes(
-                annotated.request, str(placeholder["pointer"])
-            ):
+                yield sentence, "such as /body/name", placeholder.get("pointer"), stage.index, "placeholders", number
+
+
+def _askable(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
+    """The description lets the place of a placeholder hold something."""
+    for stage in stages(annotated):
+        for number, placeholder in enumerate(finding.listed(stage.suggestion, "placeholders")):
+            pointer, description = str(placeholder.get("pointer")), annotated.description
+            if description is not None and description.excludes(annotated.request, pointer):
+                label = f"Placeholder {number} of suggestion {stage.index}"
                 sentence = f"{label} points at what the description of the API does not let the request hold."
-                yield annotated.finding(
-                    "SRF-OPS-05",
-                    sentence,
-                    "a member that may be there",
-                    placeholder["pointer"],
-                    stage.index,
-                    "placeholders",
-                    number,
-                )
+                yield sentence, "a member that may be there", pointer, stage.index, "placeholders", number
 
 
 def _operation_problem(op: Json) -> str:
@@ -234,16 +215,14 @@ def _operation_problem(op: Json) -> str:
     return ""
 
 
-def _applies(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _applies(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     for stage in stages(annotated):
         if stage.after is None:
             sentence = f"Suggestion {stage.index} does not apply to the request that was refused: {stage.problem}."
-            yield annotated.finding(
-                "SRF-OPS-02", sentence, "a patch that applies", finding.patch_of(stage.suggestion), stage.index, "patch"
-            )
+            yield sentence, "a patch that applies", finding.patch_of(stage.suggestion), stage.index, "patch"
 
 
-def _guarded(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _guarded(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     for stage in stages(annotated):
         current = stage.before
         tested: list[str] = []
@@ -254,9 +233,7 @@ def _guarded(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
                         f"Operation {number} in the patch of suggestion {stage.index} edits {element}, "
                         "an element of an array, without a test of it before."
                     )
-                    yield annotated.finding(
-                        "SRF-OPS-03", sentence, {"op": "test", "path": element}, dict(op), stage.index, "patch", number
-                    )
+                    yield sentence, {"op": "test", "path": element}, dict(op), stage.index, "patch", number
             if op.get("op") == "test":
                 tested.append(str(op["path"]))
             try:
@@ -283,7 +260,7 @@ def _elements(current: Any, op: Mapping[str, Json]) -> Iterator[str]:
             yield element
 
 
-def _described(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _described(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     """What comes out is what the description takes, as far as the suggestion had a hand in it."""
     if annotated.description is None:
         return
@@ -304,14 +281,7 @@ def _described(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
                 message = (
                     f"Suggestion {stage.index} leads to a request that the API's description refuses: {breach.message}"
                 )
-                yield annotated.finding(
-                    "SRF-OPS-05",
-                    message,
-                    f"{breach.keyword} holds at {breach.pointer}",
-                    stage.after,
-                    stage.index,
-                    "patch",
-                )
+                yield message, f"{breach.keyword} holds at {breach.pointer}", stage.after, stage.index, "patch"
 
 
 def _as_request(whole: Any, request: Request) -> Request:
@@ -326,7 +296,7 @@ def _as_request(whole: Any, request: Request) -> Request:
     )
 
 
-def _parameters_agree(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _parameters_agree(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     """A reader without patches merges the parameters, and gets the same values."""
     bodiless = annotated.request.body is None and annotated.request.method.upper() in ("GET", "HEAD", "DELETE")
     member = "query" if bodiless else "body"
@@ -347,7 +317,7 @@ def _parameters_agree(annotated: finding.AnnotatedError) -> Iterator[finding.Fin
                 sentence = (
                     f"The parameters of suggestion {stage.index} say something else at {place} than its patch does."
                 )
-                yield annotated.finding("SRF-OPS-06", sentence, value, actual, stage.index, "parameters")
+                yield sentence, value, actual, stage.index, "parameters"
 
 
 def _leaves(parameters: Mapping[str, Json], under: str) -> Iterator[tuple[str, Json]]:
@@ -359,7 +329,7 @@ def _leaves(parameters: Mapping[str, Json], under: str) -> Iterator[tuple[str, J
             yield place, value
 
 
-def _alternatives(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _alternatives(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     """Two suggestions that give one place different values are alternatives, and say so."""
     seen: dict[str, tuple[int, Json, Any]] = {}
     for index, suggestion in annotated.suggestions:
@@ -376,12 +346,11 @@ def _alternatives(annotated: finding.AnnotatedError) -> Iterator[finding.Finding
                         f"Suggestions {other} and {index} give {place} different values and are no group of "
                         "the relation one_of: a reader would apply both."
                     )
-                    yield annotated.finding("SRF-OPS-07", sentence, "one_of", group, index)
+                    yield sentence, "one_of", group, index
             seen.setdefault(place, (index, value, group))
-    yield from _groups(annotated)
 
 
-def _groups(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _groups(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     relations: dict[str, Json] = {}
     for index, suggestion in annotated.suggestions:
         group = suggestion.get("group")
@@ -389,29 +358,20 @@ def _groups(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
             continue
         if not isinstance(group, Mapping) or group.get("relation") not in ("all", "one_of", "sequence"):
             sentence = f"The group of suggestion {index} has no relation that there is."
-            yield annotated.finding("SRF-OPS-07", sentence, ["all", "one_of", "sequence"], group, index, "group")
+            yield sentence, ["all", "one_of", "sequence"], group, index, "group"
         elif relations.setdefault(str(group.get("id")), group["relation"]) != group["relation"]:
             sentence = f"The group {group.get('id')} has two relations."
-            yield annotated.finding(
-                "SRF-OPS-07", sentence, relations[str(group.get("id"))], group["relation"], index, "group"
-            )
+            yield sentence, relations[str(group.get("id"))], group["relation"], index, "group"
 
 
-def _earned(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _earned(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     for index, suggestion in annotated.suggestions:
         level = suggestion.get("applicability")
         open_ones = bool(suggestion.get("placeholders"))
         safety = suggestion.get("safety") if isinstance(suggestion.get("safety"), Mapping) else {}
         if open_ones != (level == "HAS_PLACEHOLDERS"):
             sentence = f"Suggestion {index}: HAS_PLACEHOLDERS and placeholders go together."
-            yield annotated.finding(
-                "SRF-OPS-08",
-                sentence,
-                "HAS_PLACEHOLDERS" if open_ones else "no such word",
-                level,
-                index,
-                "applicability",
-            )
+            yield sentence, "HAS_PLACEHOLDERS" if open_ones else "no such word", level, index, "applicability"
         if level != "MACHINE_APPLICABLE":
             continue
         if not _proven(suggestion):
@@ -420,18 +380,11 @@ def _earned(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
                 "20 times with a lower bound of 0.9."
             )
             actual = {name: suggestion.get(name) for name in ("verification", "confidence") if name in suggestion}
-            yield annotated.finding("SRF-OPS-08", sentence, "evidence", actual, index, "applicability")
+            yield sentence, "evidence", actual, index, "applicability"
         for flag in ("changes_intent", "requires_confirmation", "loses"):
             if safety and safety.get(flag):
                 sentence = f"Suggestion {index} calls itself MACHINE_APPLICABLE and says {flag} too."
-                yield annotated.finding(
-                    "SRF-OPS-08",
-                    sentence,
-                    "neither intent changed, nor confirmation, nor loss",
-                    safety,
-                    index,
-                    "safety",
-                )
+                yield sentence, "neither intent changed, nor confirmation, nor loss", safety, index, "safety"
 
 
 def _proven(suggestion: Mapping[str, Json]) -> bool:
@@ -441,9 +394,9 @@ def _proven(suggestion: Mapping[str, Json]) -> bool:
     if not isinstance(confidence, Mapping) or confidence.get("basis") != "observed":
         return False
     successes, trials = confidence.get("successes"), confidence.get("trials")
-    if not isinstance(successes, int) or not isinstance(trials, int) or trials < 20 or successes > trials:
+    if not isinstance(successes, int) or not isinstance(trials, int) or trials < 20:
         return False
-    return wilson(successes, trials) >= 0.9
+    return 0 <= successes <= trials and wilson(successes, trials) >= 0.9
 
 
 def wilson(successes: int, trials: int) -> float:
@@ -453,7 +406,7 @@ def wilson(successes: int, trials: int) -> float:
     return (share + z2 / (2 * trials) - spread) / (1 + z2 / trials)
 
 
-def _idempotent(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _idempotent(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     for stage in stages(annotated):
         operations = finding.patch_of(stage.suggestion)
         if stage.after is None or not operations:
@@ -464,10 +417,10 @@ def _idempotent(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
             continue
         if not same(again, stage.after):
             sentence = f"Applied a second time, the patch of suggestion {stage.index} changes the request once more."
-            yield annotated.finding("SRF-OPS-10", sentence, stage.after, again, stage.index, "patch")
+            yield sentence, stage.after, again, stage.index, "patch"
 
 
-def _credentials(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _credentials(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     for index, suggestion in annotated.suggestions:
         places = [(op.get(name), op) for op in finding.patch_of(suggestion) for name in ("path", "from") if name in op]
         for place, op in places:
@@ -477,16 +430,16 @@ def _credentials(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]
             host = split[1].lower() if len(split) > 1 else ""
             if not host or host in _CREDENTIALS:
                 sentence = f"Suggestion {index} reads or changes {place}: credentials are the caller's own."
-                yield annotated.finding("SRF-OPS-11", sentence, "no such place", dict(op), index)
+                yield sentence, "no such place", dict(op), index
             elif host in _KEYS and _reuses(op, annotated.request, host):
                 sentence = f"Suggestion {index} takes away or repeats an idempotency key."
-                yield annotated.finding("SRF-OPS-11", sentence, "a fresh key, or none of it", dict(op), index)
+                yield sentence, "a fresh key, or none of it", dict(op), index
         for step in finding.listed(suggestion, "steps"):
             headers = step.get("headers")
             for name in headers if isinstance(headers, Mapping) else ():
                 if str(name).lower() in _CREDENTIALS:
                     sentence = f"A step of suggestion {index} has the header {name}: credentials are the caller's own."
-                    yield annotated.finding("SRF-OPS-11", sentence, "no such header", dict(step), index)
+                    yield sentence, "no such header", dict(step), index
 
 
 def _reuses(op: Mapping[str, Json], request: Request, name: str) -> bool:
@@ -497,7 +450,7 @@ def _reuses(op: Mapping[str, Json], request: Request, name: str) -> bool:
     return op["op"] in ("add", "replace") and op.get("value") == had
 
 
-def _stays_here(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _stays_here(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     for index, suggestion in annotated.suggestions:
         paths = [
             op.get("value")
@@ -508,28 +461,30 @@ def _stays_here(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
         for path in paths:
             if not isinstance(path, str) or not path.startswith("/") or path.startswith("//") or "\\" in path:
                 sentence = f"Suggestion {index} leads to what is no path on the same host."
-                yield annotated.finding("SRF-OPS-02", sentence, "a path that begins with one /", path, index)
+                yield sentence, "a path that begins with one /", path, index
 
 
-def _waits_only(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _waits_only(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     for index, suggestion in annotated.suggestions:
         if finding.base_action(suggestion) == "WAIT_AND_RETRY" and any(
             not str(op["path"]).startswith("/headers/") for op in finding.patch_of(suggestion) if op["op"] != "test"
         ):
             sentence = f"Suggestion {index} says to send the same request later, and changes it."
-            yield annotated.finding("SRF-OPS-06", sentence, "no edit", finding.patch_of(suggestion), index)
+            yield sentence, "no edit", finding.patch_of(suggestion), index
 
 
-_PARTS: Final[tuple[Callable[[finding.AnnotatedError], Iterator[finding.Finding]], ...]] = (
-    _applies,
-    _asked_for,
-    _stays_here,
-    _guarded,
-    _described,
-    _parameters_agree,
-    _waits_only,
-    _alternatives,
-    _earned,
-    _idempotent,
-    _credentials,
+_RULES: Final = (
+    ("SRF-OPS-02", _applies),
+    ("SRF-OPS-01", _asked_for),
+    ("SRF-OPS-05", _askable),
+    ("SRF-OPS-02", _stays_here),
+    ("SRF-OPS-03", _guarded),
+    ("SRF-OPS-05", _described),
+    ("SRF-OPS-06", _parameters_agree),
+    ("SRF-OPS-06", _waits_only),
+    ("SRF-OPS-07", _alternatives),
+    ("SRF-OPS-07", _groups),
+    ("SRF-OPS-08", _earned),
+    ("SRF-OPS-10", _idempotent),
+    ("SRF-OPS-11", _credentials),
 )

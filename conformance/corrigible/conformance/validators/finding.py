@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import zip_longest
@@ -85,11 +85,6 @@ FEEDBACK: Final = "/recovery_feedback"
 """Where a finding about feedback is, as a pointer into the answer."""
 
 
-def of_suggestion(*place: str | int) -> str:
-    """Return the place of a suggestion by its index, or of what is in it."""
-    return "/".join(map(str, (FEEDBACK, "suggestions", *place)))
-
-
 @dataclass(frozen=True, slots=True)
 class Registered:
     """An action that an implementation adds to the vocabulary."""
@@ -114,9 +109,13 @@ class AnnotatedError:
     """Texts of the request that nobody may repeat."""
     sent: HttpRequest | None = None
 
-    def finding(self, requirement: str, sentence: str, expected: Json, got: Json, *place: str | int) -> Finding:
-        """Return what is wrong with a suggestion; `place` is its index, and what is below it."""
-        return Finding(requirement, sentence, expected, got, self.sent, place=of_suggestion(*place))
+    def judged(self, rules: Iterable[tuple[str, Rule]]) -> Iterator[Finding]:
+        """Yield what is wrong by rules, each with the requirement that it holds."""
+        for requirement, rule in rules:
+            for sentence, expected, got, *steps in rule(self):
+                of_suggestion = ["suggestions"] if steps and isinstance(steps[0], int) else []
+                place = "/".join(str(step).removeprefix("/") for step in (FEEDBACK, *of_suggestion, *steps))
+                yield Finding(requirement, sentence, expected, got, self.sent, place=f"/{place}")
 
     @property
     def suggestions(self) -> list[tuple[int, Mapping[str, Json]]]:
@@ -135,6 +134,11 @@ class AnnotatedError:
         """There is no next request: `recovery` says so, or a suggestion does."""
         recovery = self.feedback.get("recovery") if isinstance(self.feedback, Mapping) else None
         return recovery == "terminal" or any(base_action(suggestion) in TERMINAL for _, suggestion in self.suggestions)
+
+
+Wrong = tuple[str, Json, Json, *tuple[str | int, ...]]
+"""A sentence, what was expected and got, and where: a member of feedback, or the index of a suggestion, and on."""
+Rule = Callable[[AnnotatedError], Iterator[Wrong]]
 
 
 def base_action(suggestion: Mapping[str, Json]) -> str:

@@ -7,7 +7,7 @@ A similar value is used only if no other is as similar and little depends on it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -207,15 +207,7 @@ _LIMITS: Final = frozenset(
 """Keywords whose repair is another value than the one that was asked for."""
 
 
-def judge(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
-    """Yield where a suggestion does not name what it does."""
-    if any(invalid(annotated)):
-        return  # what is no patch has no outcome
-    for part in _PARTS:
-        yield from part(annotated)
-
-
-def _flagged(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _flagged(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     """A clamp, a cut: not what was asked for, and it says so."""
     limits: dict[str, str] = {}
     if annotated.description is not None:
@@ -224,20 +216,13 @@ def _flagged(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
                 limits[breach.pointer] = breach.keyword
     for stage in stages(annotated):
         safety = stage.suggestion.get("safety")
-        if stage.after is None or (isinstance(safety, Mapping) and safety.get("changes_intent") is True):
+        if stage.after is None or _says(stage, "changes_intent"):
             continue
         for op in finding.patch_of(stage.suggestion):
             reason = _other(op, stage, limits)
             if reason:
                 sentence = f"Suggestion {stage.index} {reason}, which is not what was asked for, and does not say so."
-                yield _changes_intent(annotated, stage, sentence)
-
-
-def _changes_intent(annotated: finding.AnnotatedError, stage: Stage, sentence: str) -> finding.Finding:
-    """Return what is wrong with a suggestion that does not say that it is another wish."""
-    return annotated.finding(
-        "SRF-OPS-09", sentence, {"changes_intent": True}, stage.suggestion.get("safety"), stage.index, "safety"
-    )
+                yield sentence, {"changes_intent": True}, safety, stage.index, "safety"
 
 
 def _other(op: Mapping[str, Json], stage: Stage, limits: Mapping[str, str]) -> str:
@@ -257,7 +242,7 @@ def _is_cut(old: str, new: str) -> bool:
     return " " in old and len(new) >= 8 and old.startswith(new)
 
 
-def _harmless(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+def _harmless(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
     """Nothing that a suggestion has a reader send changes anything, where it says so."""
     for stage in stages(annotated):
         suggestion = stage.suggestion
@@ -272,9 +257,7 @@ def _harmless(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
             method = str(sent.get("method"))
             if not is_safe(method) and not _tries(sent.get("query")):
                 sentence = f"Suggestion {stage.index} says that it has no side effects, and leads to a {method}."
-                yield annotated.finding(
-                    "SRF-OPS-12", sentence, {"side_effects": "possible|certain"}, dict(safety), stage.index, "safety"
-                )
+                yield sentence, {"side_effects": "possible|certain"}, dict(safety), stage.index, "safety"
                 break
 
 
@@ -284,52 +267,60 @@ def _tries(query: Json) -> bool:
     return str(parameters.get("dry_run")).lower() == "true" or parameters.get("dryRun") == "All"
 
 
-def _accounted(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
-    """Every value that was sent survives, or the suggestion names it and says that the intent changes."""
+def _unnamed(annotated: finding.AnnotatedError) -> Iterator[tuple[Stage, list[str], list[str]]]:
+    """Yield what each suggestion puts something else for, and what it drops, without naming it."""
     sent = dict(request_leaves(document(annotated.request)))
     for stage in stages(annotated):
         if stage.after is None:
             continue
-        safety = stage.suggestion.get("safety")
-        flagged = isinstance(safety, Mapping) and safety.get("changes_intent") is True
-        loses = safety.get("loses") if isinstance(safety, Mapping) else None
-        pointers = loses if isinstance(loses, list) else []
-        evidence = stage.suggestion.get("evidence")
+        evidence, loses = stage.suggestion.get("evidence"), _loses(stage)
         looked_up = isinstance(evidence, Mapping) and bool(evidence.get("lookups"))
         steps = finding.listed(stage.suggestion, "steps")
-        lost_pointers = [
-            pointer
-            for pointer in lost_values(stage.before, stage.after, looked_up=looked_up, steps=steps)
-            if pointer in sent
-        ]
-        missing = [pointer for pointer in lost_pointers if not any(leads_to(str(p), pointer) for p in pointers)]
-        overwritten = [pointer for pointer in missing if finding.at(stage.after, pointer) is not MISSING]
-        if overwritten and not flagged:
-            sentence = (
-                f"Suggestion {stage.index} puts something else at {', '.join(overwritten[:3])}, and does not say so."
-            )
-            yield _changes_intent(annotated, stage, sentence)
-            missing = [pointer for pointer in missing if pointer not in overwritten]
+        lost = lost_values(stage.before, stage.after, looked_up=looked_up, steps=steps)
+        missing = [one for one in lost if one in sent and not any(leads_to(str(p), one) for p in loses)]
+        overwritten = [one for one in missing if not _says(stage, "changes_intent") and _is_there(stage.after, one)]
+        yield stage, overwritten, [one for one in missing if one not in overwritten]
+
+
+def _is_there(whole: Json, pointer: str) -> bool:
+    return finding.at(whole, pointer) is not MISSING
+
+
+def _says(stage: Stage, flag: str) -> bool:
+    safety = stage.suggestion.get("safety")
+    return isinstance(safety, Mapping) and safety.get(flag) is True
+
+
+def _loses(stage: Stage) -> list[Json]:
+    """Return what a suggestion says that it loses."""
+    safety = stage.suggestion.get("safety")
+    loses = safety.get("loses") if isinstance(safety, Mapping) else None
+    return loses if isinstance(loses, list) else []
+
+
+def _overwritten(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
+    """What takes the place of a value that was sent is another wish, and the suggestion says so."""
+    for stage, places, _ in _unnamed(annotated):
+        if places:
+            sentence = f"Suggestion {stage.index} puts something else at {', '.join(places[:3])}, and does not say so."
+            yield sentence, {"changes_intent": True}, stage.suggestion.get("safety"), stage.index, "safety"
+
+
+def _accounted(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
+    """Every value that was sent survives, or the suggestion names it and says that the intent changes."""
+    for stage, _, missing in _unnamed(annotated):
+        safety, loses = stage.suggestion.get("safety"), _loses(stage)
         if missing:
             places = ", ".join(missing[:3])
             sentence = f"What stood at {places} is nowhere after suggestion {stage.index}, and it does not say so."
-            yield annotated.finding("SRF-OPS-13", sentence, {"loses": missing[:10]}, safety, stage.index, "safety")
-        if pointers and not flagged:
+            yield sentence, {"loses": missing[:10]}, safety, stage.index, "safety"
+        if loses and not _says(stage, "changes_intent"):
             sentence = f"Suggestion {stage.index} names what it loses, and does not say that this changes the intent."
-            yield annotated.finding("SRF-OPS-13", sentence, {"changes_intent": True}, safety, stage.index, "safety")
-        for pointer in pointers:
-            if finding.parts(pointer) is None or finding.at(document(annotated.request), pointer) is MISSING:
+            yield sentence, {"changes_intent": True}, safety, stage.index, "safety"
+        for pointer in loses:
+            if finding.parts(pointer) is None or not _is_there(document(annotated.request), pointer):
                 sentence = f"Suggestion {stage.index} says that it loses what the request does not hold."
-                yield annotated.finding(
-                    "SRF-OPS-13", sentence, "a pointer into the refused request", pointer, stage.index, "safety"
-                )
-
-
-_PARTS: Final[tuple[Callable[[finding.AnnotatedError], Iterator[finding.Finding]], ...]] = (
-    _flagged,
-    _harmless,
-    _accounted,
-)
+                yield sentence, "a pointer into the refused request", pointer, stage.index, "safety"
 
 
 DECISIVE: Final = frozenset(
@@ -338,9 +329,9 @@ DECISIVE: Final = frozenset(
 """Names on which money, identity, permission, deletion or visibility hangs, whoever decides what else does."""
 
 
-def judge_guesses(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
-    """Yield the guesses that are passed off as knowledge. What is near is known by the description's own lists."""
-    if annotated.description is None or any(invalid(annotated)):
+def _guesses(annotated: finding.AnnotatedError) -> Iterator[finding.Wrong]:
+    """A guess is not passed off as knowledge. What is near is known by the description's own lists."""
+    if annotated.description is None:
         return
     for stage in stages(annotated):
         suggestion = stage.suggestion
@@ -359,12 +350,10 @@ def judge_guesses(annotated: finding.AnnotatedError) -> Iterator[finding.Finding
             rivals = [value for value in as_near(old, listed) if value != new]
             if rivals and not choice:
                 sentence = f"Suggestion {stage.index} takes {new} for {old}, though {rivals[0]} is as near."
-                yield annotated.finding("SRF-OPS-14", sentence, "a group one_of, or a question", dict(op), stage.index)
-            if _words(place) & DECISIVE and not _asks(suggestion):
+                yield sentence, "a group one_of, or a question", dict(op), stage.index
+            if _words(place) & DECISIVE and not _says(stage, "requires_confirmation"):
                 sentence = f"Suggestion {stage.index} guesses at {place}, on which much hangs, and asks nobody."
-                yield annotated.finding(
-                    "SRF-OPS-14", sentence, {"requires_confirmation": True}, suggestion.get("safety"), stage.index
-                )
+                yield sentence, {"requires_confirmation": True}, suggestion.get("safety"), stage.index
 
 
 def as_near(text: str, candidates: Sequence[Any]) -> list[str]:
@@ -390,6 +379,16 @@ def _words(pointer: str) -> frozenset[str]:
     return frozenset(re.split(r"[\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
 
 
-def _asks(suggestion: Mapping[str, Json]) -> bool:
-    safety = suggestion.get("safety")
-    return isinstance(safety, Mapping) and safety.get("requires_confirmation") is True
+_RULES: Final = (
+    ("SRF-OPS-09", _flagged),
+    ("SRF-OPS-09", _overwritten),
+    ("SRF-OPS-12", _harmless),
+    ("SRF-OPS-13", _accounted),
+    ("SRF-OPS-14", _guesses),
+)
+
+
+def judge(annotated: finding.AnnotatedError) -> Iterator[finding.Finding]:
+    """Yield where a suggestion does not name what it does, or guesses. What is no patch has no outcome."""
+    if not any(invalid(annotated)):
+        yield from annotated.judged(_RULES)

@@ -7,17 +7,17 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Final
 from urllib.parse import quote
 
 from corrigible.conformance.validators.finding import (
     ABSENT,
-    FEEDBACK,
     TERMINAL,
     AnnotatedError,
     Finding,
+    Wrong,
     base_action,
     patch_of,
     texts,
@@ -32,12 +32,6 @@ _READS: Final = re.compile(
 _MOST_ATTEMPTS: Final = 10
 _SLACK: Final = 2.0
 """Seconds by which a wait that follows from two clocks may differ."""
-
-
-def judge_retries(annotated: AnnotatedError) -> Iterator[Finding]:
-    """Yield what is wrong with what is said about repeating the request."""
-    for part in _RETRY_PARTS:
-        yield from part(annotated)
 
 
 def named_wait(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
@@ -57,7 +51,7 @@ def _date(text: str) -> float | None:
         return None
 
 
-def _mirrored(annotated: AnnotatedError) -> Iterator[Finding]:
+def _mirrored(annotated: AnnotatedError) -> Iterator[Wrong]:
     wait = named_wait(annotated.headers)
     if wait is None or annotated.terminal:
         return
@@ -65,27 +59,20 @@ def _mirrored(annotated: AnnotatedError) -> Iterator[Finding]:
     exact = annotated.headers.get("retry-after", "").strip().isdecimal()
     if not isinstance(after_seconds, int | float) or isinstance(after_seconds, bool):
         text = "The answer says when to come back, and the feedback does not."
-        yield Finding("SRF-RTY-01", text, wait, after_seconds, annotated.sent, place=f"{FEEDBACK}/retry/after_seconds")
+        yield text, wait, after_seconds, "retry", "after_seconds"
     elif not wait <= after_seconds <= math.ceil(wait) + (0 if exact else _SLACK):
         text = "The feedback names another wait than the answer's own Retry-After."
-        yield Finding("SRF-RTY-01", text, wait, after_seconds, annotated.sent, place=f"{FEEDBACK}/retry/after_seconds")
+        yield text, wait, after_seconds, "retry", "after_seconds"
 
 
-def _not_blindly(error: AnnotatedError) -> Iterator[Finding]:
+def _not_blindly(error: AnnotatedError) -> Iterator[Wrong]:
     names = {name.lower() for name in error.request.headers}
     keyed = any(key in names for key in _KEYS)
     if error.retry.get("same_request") is True and not is_safe(error.request.method) and not keyed:
         sentence = (
             f"The feedback says to repeat a {error.request.method} that has no idempotency key: it may happen twice."
         )
-        yield Finding(
-            "SRF-RTY-02",
-            sentence,
-            {"same_request": False},
-            dict(error.retry),
-            error.sent,
-            place=f"{FEEDBACK}/retry/same_request",
-        )
+        yield sentence, {"same_request": False}, dict(error.retry), "retry", "same_request"
 
 
 def is_safe(method: str) -> bool:
@@ -93,46 +80,24 @@ def is_safe(method: str) -> bool:
     return method.upper() in _SAFE or _READS.match(method.rpartition("/")[2]) is not None
 
 
-def _nothing_after_the_end(annotated: AnnotatedError) -> Iterator[Finding]:
+def _nothing_after_the_end(annotated: AnnotatedError) -> Iterator[Wrong]:
     retry: Json = annotated.feedback.get("retry", ABSENT) if isinstance(annotated.feedback, Mapping) else ABSENT
     if annotated.terminal and retry not in (ABSENT, None):
-        yield Finding(
-            "SRF-RTY-03",
-            "Feedback that ends the matter says when to retry.",
-            "no retry",
-            retry,
-            annotated.sent,
-            place=f"{FEEDBACK}/retry",
-        )
+        yield "Feedback that ends the matter says when to retry.", "no retry", retry, "retry"
 
 
-def _bounded(annotated: AnnotatedError) -> Iterator[Finding]:
+def _bounded(annotated: AnnotatedError) -> Iterator[Wrong]:
     most = annotated.retry.get("max_attempts", ABSENT)
     is_number = isinstance(most, int) and not isinstance(most, bool)
     if most is ABSENT:
         if annotated.retry.get("same_request") is True:
             sentence = "The feedback says to repeat the request and not how often at most."
-            yield Finding(
-                "SRF-RTY-04",
-                sentence,
-                f"1 to {_MOST_ATTEMPTS}",
-                ABSENT,
-                annotated.sent,
-                place=f"{FEEDBACK}/retry/max_attempts",
-            )
+            yield sentence, f"1 to {_MOST_ATTEMPTS}", ABSENT, "retry", "max_attempts"
     elif not is_number or not 1 <= most <= _MOST_ATTEMPTS:
-        sentence = "The number of attempts is not one that ends."
-        yield Finding(
-            "SRF-RTY-04",
-            sentence,
-            f"1 to {_MOST_ATTEMPTS}",
-            most,
-            annotated.sent,
-            place=f"{FEEDBACK}/retry/max_attempts",
-        )
+        yield "The number of attempts is not one that ends.", f"1 to {_MOST_ATTEMPTS}", most, "retry", "max_attempts"
 
 
-def _keys(annotated: AnnotatedError) -> Iterator[Finding]:
+def _keys(annotated: AnnotatedError) -> Iterator[Wrong]:
     names = {name.lower() for name in annotated.request.headers}
     if not any(key in names for key in _KEYS) or annotated.terminal:
         return
@@ -145,23 +110,10 @@ def _keys(annotated: AnnotatedError) -> Iterator[Finding]:
     ]
     if bodies and idempotency_key != "new":
         text = "The request changes, and the feedback does not say that it needs a new idempotency key."
-        yield Finding(
-            "SRF-RTY-05", text, "new", idempotency_key, annotated.sent, place=f"{FEEDBACK}/retry/idempotency_key"
-        )
+        yield text, "new", idempotency_key, "retry", "idempotency_key"
     if not bodies and annotated.retry.get("same_request") is True and idempotency_key == "new":
         text = "The request is to be repeated as it was, and yet under a new idempotency key: it may happen twice."
-        yield Finding(
-            "SRF-RTY-05", text, "reuse", idempotency_key, annotated.sent, place=f"{FEEDBACK}/retry/idempotency_key"
-        )
-
-
-_RETRY_PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (
-    _mirrored,
-    _not_blindly,
-    _nothing_after_the_end,
-    _bounded,
-    _keys,
-)
+        yield text, "reuse", idempotency_key, "retry", "idempotency_key"
 
 
 _LONGEST: Final = 1000
@@ -173,12 +125,6 @@ _FILLERS: Final = re.compile(
 _EVIDENCE: Final = ("rule", "spec", "lookup", "mapping", "relayed", "answer")
 
 
-def judge(annotated: AnnotatedError) -> Iterator[Finding]:
-    """Yield what makes feedback not to be trusted."""
-    for part in _PARTS:
-        yield from part(annotated)
-
-
 def hidden(text: str) -> list[str]:
     """Return the characters of a text that a person does not see and a model reads, by their names."""
     hidden_characters = {
@@ -187,19 +133,16 @@ def hidden(text: str) -> list[str]:
     return [f"U+{ord(c):04X} {unicodedata.name(c, 'control')}" for c in sorted(hidden_characters)]
 
 
-def _clean(annotated: AnnotatedError) -> Iterator[Finding]:
+def _clean(annotated: AnnotatedError) -> Iterator[Wrong]:
     for place, text in texts(annotated.feedback):
         if names := hidden(text):
-            sentence = f"The text at {place} holds characters that nobody sees."
-            yield Finding("SRF-SEC-02", sentence, "visible characters", names, annotated.sent, place=FEEDBACK + place)
+            yield f"The text at {place} holds characters that nobody sees.", "visible characters", names, place
         if len(text) > _LONGEST:
             sentence = f"The text at {place} is {len(text)} characters long."
-            yield Finding(
-                "SRF-SEC-02", sentence, f"at most {_LONGEST}", text[:80] + "...", annotated.sent, place=FEEDBACK + place
-            )
+            yield sentence, f"at most {_LONGEST}", text[:80] + "...", place
 
 
-def _sourced(annotated: AnnotatedError) -> Iterator[Finding]:
+def _sourced(annotated: AnnotatedError) -> Iterator[Wrong]:
     for index, suggestion in annotated.suggestions:
         changes = bool(patch_of(suggestion) or suggestion.get("steps") or suggestion.get("placeholders"))
         if not changes and base_action(suggestion) in TERMINAL | {"WAIT_AND_RETRY"}:
@@ -208,12 +151,10 @@ def _sourced(annotated: AnnotatedError) -> Iterator[Finding]:
         kind = evidence.get("kind") if isinstance(evidence, Mapping) else None
         if kind not in _EVIDENCE:
             sentence = f"Suggestion {index} does not say where it comes from."
-            yield annotated.finding("SRF-SEC-03", sentence, {"kind": "|".join(_EVIDENCE)}, evidence, index, "evidence")
+            yield sentence, {"kind": "|".join(_EVIDENCE)}, evidence, index, "evidence"
         elif isinstance(evidence, Mapping) and not _is_named(evidence):
             sentence = f"The evidence of suggestion {index} names neither rule nor place, and no look-up."
-            yield annotated.finding(
-                "SRF-SEC-03", sentence, "rule, pointer or lookups", dict(evidence), index, "evidence"
-            )
+            yield sentence, "rule, pointer or lookups", dict(evidence), index, "evidence"
 
 
 def _is_named(evidence: Mapping[str, Json]) -> bool:
@@ -223,19 +164,12 @@ def _is_named(evidence: Mapping[str, Json]) -> bool:
     return bool(evidence.get("rule") or evidence.get("pointer")) or is_looked_up
 
 
-def _secretive(annotated: AnnotatedError) -> Iterator[Finding]:
+def _secretive(annotated: AnnotatedError) -> Iterator[Wrong]:
     whole = json.dumps(annotated.feedback, ensure_ascii=False)
     for secret in annotated.secrets:
         if any(form in whole for form in forms(secret)):
             sentence = "A secret of the request stands in the feedback."
-            yield Finding(
-                "SRF-SEC-05",
-                sentence,
-                "nothing of it",
-                f"a text of {len(secret)} characters",
-                annotated.sent,
-                place=FEEDBACK,
-            )
+            yield sentence, "nothing of it", f"a text of {len(secret)} characters"
 
 
 def forms(secret: str) -> set[str]:
@@ -245,21 +179,14 @@ def forms(secret: str) -> set[str]:
     return {secret, secret[::-1], quoted, quote(secret, safe=""), base64.b64encode(plain).decode().rstrip("=")}
 
 
-def _counted(annotated: AnnotatedError) -> Iterator[Finding]:
+def _counted(annotated: AnnotatedError) -> Iterator[Wrong]:
     for index, suggestion in annotated.suggestions:
         confidence = suggestion.get("confidence")
         if isinstance(confidence, Mapping):
             problem = _miscounted(confidence)
             if problem:
                 sentence = f"The confidence of suggestion {index} cannot be worked out again: {problem}."
-                yield annotated.finding(
-                    "SRF-SEC-10",
-                    sentence,
-                    "successes, trials and their quotient",
-                    dict(confidence),
-                    index,
-                    "confidence",
-                )
+                yield sentence, "successes, trials and their quotient", dict(confidence), index, "confidence"
 
 
 def _miscounted(confidence: Mapping[str, Json]) -> str:
@@ -285,4 +212,19 @@ def _is_count(value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-_PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (_clean, _sourced, _secretive, _counted)
+_RULES: Final = (
+    ("SRF-RTY-01", _mirrored),
+    ("SRF-RTY-02", _not_blindly),
+    ("SRF-RTY-03", _nothing_after_the_end),
+    ("SRF-RTY-04", _bounded),
+    ("SRF-RTY-05", _keys),
+    ("SRF-SEC-02", _clean),
+    ("SRF-SEC-03", _sourced),
+    ("SRF-SEC-05", _secretive),
+    ("SRF-SEC-10", _counted),
+)
+
+
+def judge(annotated: AnnotatedError) -> Iterator[Finding]:
+    """Yield what is wrong with what is said about repeating the request, and what makes feedback not to be trusted."""
+    yield from annotated.judged(_RULES)

@@ -27,7 +27,6 @@ _MOST_WAITING = 1 << 18
 _MOST_FAILURES = 64
 _LONGEST_PATH = 80
 _LONGEST = 400
-_PROGRAM = "corrigible proxy"
 
 
 @dataclass(slots=True)
@@ -41,10 +40,11 @@ class _Repeated:
 class Terminal:
     """Writes lines for people. Nothing that goes wrong with the stream concerns anybody else."""
 
-    def __init__(self, descriptor: int, *, quiet: bool = False) -> None:
+    def __init__(self, descriptor: int, *, quiet: bool = False, program: str = "corrigible proxy") -> None:
         """Write to a stream that is open, and stays so. `quiet` leaves out the lines about exchanges."""
-        self._file = LogFile(os.dup(descriptor), _lost, most=_MOST_WAITING)
+        self._file = LogFile(os.dup(descriptor), self._lost, most=_MOST_WAITING)
         self.quiet = quiet
+        self._program = program
         self._second = 0
         self._lines = 0
         """About refusals in that second, shown or not."""
@@ -52,7 +52,7 @@ class Terminal:
 
     def say(self, text: str) -> None:
         """Write one line that is about no exchange."""
-        self._write(f"{_PROGRAM}: {text}")
+        self._write(f"{self._program}: {text}")
 
     def write(self, entry: Entry) -> None:
         """Write the line of an exchange, if it is a refusal or failed."""
@@ -76,7 +76,7 @@ class Terminal:
         self._tell_hidden()
         for failure, repeated in self._failures.items():
             if repeated.count:
-                self._write(f"{_PROGRAM}: no answer from the API, {repeated.count:,} more: {failure}")
+                self._write(f"{self._program}: no answer from the API, {repeated.count:,} more: {failure}")
         self._failures.clear()
 
     def close(self) -> None:
@@ -84,10 +84,13 @@ class Terminal:
         self.settle()
         self._file.close()
 
+    def _lost(self, count: int) -> bytes:
+        return f"{self._program}: {count} lines could not be written here\n".encode()
+
     def _tell_hidden(self) -> None:
         if self._lines > MOST_PER_SECOND:
             more = self._lines - MOST_PER_SECOND
-            self._write(f"{_PROGRAM}: {more:,} more refusals in that second (--log FILE writes all)")
+            self._write(f"{self._program}: {more:,} more refusals in that second (--log FILE writes all)")
             self._lines = 0
 
     def _failed(self, entry: Entry) -> None:
@@ -109,10 +112,10 @@ class Terminal:
             self._file.write(printable(line.replace("\n", " ")).encode("utf-8", "backslashreplace") + b"\n")
 
 
-def standard_error(*, quiet: bool = False) -> Terminal | None:
+def standard_error(*, quiet: bool = False, program: str = "corrigible proxy") -> Terminal | None:
     """Return the terminal of this process; None where its standard error is closed."""
     try:
-        return Terminal(sys.stderr.fileno(), quiet=quiet)
+        return Terminal(sys.stderr.fileno(), quiet=quiet, program=program)
     except (AttributeError, OSError, ValueError):  # no stream, a closed one, one of a test
         return None
 
@@ -194,7 +197,3 @@ def _target(entry: Entry) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def _lost(count: int) -> bytes:
-    return f"{_PROGRAM}: {count} lines could not be written here\n".encode()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from corrigible.proxy.admin.reload import Part
     from corrigible.proxy.core.api_profile import ApiProfile
     from corrigible.proxy.core.engine import Engine
-    from corrigible.proxy.core.relay_seal import Relay
+    from corrigible.proxy.core.relayed_feedback import Relay
     from corrigible.proxy.envoy.corrector_process import Job, Listening
     from corrigible.proxy.envoy.http_server import Answering
     from corrigible.proxy.http.api_routes import ApiRoute
@@ -195,7 +195,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _prepared(args: argparse.Namespace) -> Prepared:
-    from corrigible.proxy.core.relay_seal import Relay
+    from corrigible.proxy.core.relayed_feedback import Relay
 
     mode = Mode(options.one_of("--mode", args.mode, [mode.value for mode in Mode]))
     limits = options.limits_of(args.time_limit, is_looking_up=not args.no_lookups)

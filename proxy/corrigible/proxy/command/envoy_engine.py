@@ -19,7 +19,7 @@ from .plans import GrpcPlan, Resolved, RunningPlans
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from corrigible.proxy.core.relay_seal import Relay
+    from corrigible.proxy.core.relayed_feedback import Relay
     from corrigible.proxy.envoy.gateway import Gateway
 
     from .corrector import Prepared

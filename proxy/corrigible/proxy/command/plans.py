@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from corrigible.proxy.build import MapFiles
     from corrigible.proxy.core.engine import Engine
     from corrigible.proxy.core.loop.detector import Loops
-    from corrigible.proxy.core.relay_seal import Relay
+    from corrigible.proxy.core.relayed_feedback import Relay
     from corrigible.proxy.http.api_routes import ApiRoute
 
     from .config_file import ApiText, Config

@@ -19,7 +19,7 @@ from .plans import GrpcPlan, Resolved, RunningPlans, resolve
 
 if TYPE_CHECKING:
     from corrigible.proxy.core.engine import Engine
-    from corrigible.proxy.core.relay_seal import Relay
+    from corrigible.proxy.core.relayed_feedback import Relay
     from corrigible.proxy.runtime.fork_server import Served
     from corrigible.proxy.tls_files import Identity, Trust
 
@@ -60,7 +60,7 @@ def run(given: argparse.Namespace) -> int:
         if not args.quiet:
             _say_starting()
         # Slow to import: only once the arguments are checked.
-        from corrigible.proxy.core.relay_seal import Relay
+        from corrigible.proxy.core.relayed_feedback import Relay
 
         relay = Relay(key) if key is not None else None
         if grpc is not None:

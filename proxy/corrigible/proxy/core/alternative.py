@@ -41,7 +41,7 @@ from corrigible.rules.schema_repair.json_schema import trim_schema
 from corrigible.rules.schema_repair.suggestion import Repair, result_of
 from corrigible.schema.document import query_pairs, scalar_text
 from corrigible.schema.edit import same_json
-from corrigible.schema.exchange import Exchange, Json, Protocol, Request
+from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .api_profile import ApiProfile, RefusalCase
 from .dry_run import dry_run
@@ -51,10 +51,7 @@ from .verify import drop_invalid
 
 _READ: Final = 500
 """Characters of a message."""
-_NOT_FOUND: Final = 404
-_GONE: Final = 410
 _ALWAYS_UNKNOWN: Final = frozenset({405, 501})
-_SERVER_FAULT: Final = 500
 _OF_ROUTES: Final = frozenset({"PATH_UNKNOWN", "METHOD_NOT_ALLOWED", "NOT_IMPLEMENTED"})
 """Codes by which formats and rules say that a server lacks an operation."""
 _OF_THE_API: Final = frozenset(
@@ -83,7 +80,7 @@ CODES: Final = {
     Reason.LIMITED: "TOO_MANY_REQUESTS",
 }
 _BY_STATUS: Final = {403: Reason.FORBIDDEN, 429: Reason.LIMITED}
-_STATUSES: Final = frozenset({*_ALWAYS_UNKNOWN, *_BY_STATUS, _NOT_FOUND, _GONE, _SERVER_FAULT})
+_STATUSES: Final = frozenset({*_ALWAYS_UNKNOWN, *_BY_STATUS, 404, 410, 500})
 
 
 def may_be_about_the_operation(exchange: Exchange) -> bool:
@@ -102,20 +99,16 @@ def reason_for_another(case: RefusalCase, results: Sequence[RuleResult], *, name
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     codes = {error.code for error in case.errors} | {result.rule.verbose_code for result in results}
-    if not is_rpc and status in (_NOT_FOUND, _SERVER_FAULT) and not _OF_ROUTES.isdisjoint(codes):
+    if not is_rpc and status in (404, 500) and not _OF_ROUTES.isdisjoint(codes):
         return Reason.UNKNOWN
     is_bare = not names_a_thing and case.request.body is None and all(says_nothing(one, status) for one in _texts(case))
-    if (
-        not is_rpc
-        and status == _NOT_FOUND
-        and (is_bare or _is_undescribed(case) or any(map(says_no_route, _texts(case))))
-    ):
+    if not is_rpc and status == 404 and (is_bare or _is_undescribed(case) or any(map(says_no_route, _texts(case)))):
         return Reason.UNKNOWN
-    if not is_rpc and status == _NOT_FOUND and case.request.method == "GET" and all(map(_only_asks_for_path, results)):
+    if not is_rpc and status == 404 and case.request.method == "GET" and all(map(_only_asks_for_path, results)):
         return Reason.ABSENT
-    if status == _GONE and (is_bare or _is_undescribed(case) or _is_about_the_api(case)):
+    if status == 410 and (is_bare or _is_undescribed(case) or _is_about_the_api(case)):
         return Reason.GONE
-    if status < 400 or status >= _SERVER_FAULT:
+    if status < 400 or status >= 500:
         return None
     return _by_headers(case.exchange, results)
 
@@ -233,8 +226,8 @@ class Search:
             return False  # rights and limits are those of the resource, whatever its version
         if self._request.protocol is Protocol.GRPC:
             return True
-        reads = mapping.target.method in READING_METHODS or _is_declared(mapping) or _reads_by_name(mapping)
-        return reads == (self._request.method in READING_METHODS or _reads_by_post(self._request))
+        method, path = self._request.method, self._request.path
+        return (_effects(mapping) != "certain") == (method in READING_METHODS or _reads_by_name(method, path))
 
     def _served(self, candidate: Candidate) -> Generator[Lookup, LookupAnswer, bool | None]:
         """Return whether an answer showed the alternative at work; None where it is not known to be served."""
@@ -339,9 +332,7 @@ class Search:
 
     def _declared(self, pointer: str, candidate: Candidate) -> Mapping[str, Json]:
         """Return the schema that the target's description has for a place; empty without one."""
-        description, target = self._case.profile.described, candidate.after.request
-        if description is None:
-            return {}
+        description, target = self._case.description, candidate.after.request
         match = description.operations.find(candidate.mapping.target.method, target.path or target.method)
         return {} if match is None else description.declared_place(target, match[0], pointer).schema
 
@@ -446,20 +437,16 @@ def _is_declared(mapping: OperationMapping) -> bool:
     return mapping.target_reads and mapping.target.method == "POST"
 
 
-def _reads_by_name(mapping: OperationMapping) -> bool:
+def _reads_by_name(method: str, path: str) -> bool:
     """Whether the last word of a path says that its POST reads."""
-    return mapping.target.method == "POST" and mapping.target.path.rstrip("/").rpartition("/")[2] in _READING
-
-
-def _reads_by_post(request: Request) -> bool:
-    return request.method == "POST" and request.path.rstrip("/").rpartition("/")[2] in _READING
+    return method == "POST" and path.rstrip("/").rpartition("/")[2] in _READING
 
 
 def _effects(mapping: OperationMapping) -> str:
     """Return the label of side effects: of a POST that reads, none only where the map says so."""
     if mapping.target.method in READING_METHODS or _is_declared(mapping):
         return "none"
-    return "possible" if _reads_by_name(mapping) else "certain"
+    return "possible" if _reads_by_name(mapping.target.method, mapping.target.path) else "certain"
 
 
 def _values(document: Json, parts: Sequence[str]) -> Iterator[Json]:
@@ -495,14 +482,12 @@ _BY_DESCRIPTION: Final = "the description"
 
 
 class Alternative(NamedTuple):
-    """What another operation can do."""
+    """What another operation can do, after a dry run where the API has one."""
 
     result: RuleResult
     reason: Reason
     is_complete: bool
     """Whether the first suggestion loses nothing and asks for nothing."""
-    may_be_certain: bool
-    """Whether a dry run may prove it: of a drop-in alone."""
 
 
 def has_mappings(profile: ApiProfile, exchange: Exchange) -> bool:
@@ -538,21 +523,18 @@ def with_alternative(
     if any(_is_settled(result) for result in results):
         return results
     try:
-        other = yield from alternative(case, results)
-        if other is None:
-            return results
-        tried = yield from _tried(other, case)
+        other = yield from _alternative(case, results)
     except CorrigibleError:
         if not results:
             raise
         use_reserve(_RESERVE)
         return results
-    if tried is None or len(orjson.dumps(tried.suggestions)) > room:
+    if other is None or len(orjson.dumps(other.result.suggestions)) > room:
         return results
     if other.reason is Reason.LIMITED and results:
-        return _beside(results, tried)
-    if other.reason is Reason.FORBIDDEN or _is_better(other, tried, results, case):
-        return [tried]
+        return _beside(results, other.result)
+    if other.reason is Reason.FORBIDDEN or _is_better(other, results, case):
+        return [other.result]
     return results
 
 
@@ -562,18 +544,18 @@ def _only_asks_for_path(result: RuleResult) -> bool:
     return bool(asked) and {*asked} == {"/path"} and not any(one.get("patch") for one in result.suggestions)
 
 
-def _is_better(other: Alternative, tried: RuleResult, results: Sequence[RuleResult], case: RefusalCase) -> bool:
+def _is_better(other: Alternative, results: Sequence[RuleResult], case: RefusalCase) -> bool:
     """Whether a mapping goes before what rules suggest.
 
     Where both lead to the same path, what rules say stands unless the mapping is proved and they are not, or it knows
     of more, or of less, that is lost.
     """
-    if any(one.get("verification") == _PROVED for one in tried.suggestions[:1]):
+    if any(one.get("verification") == _PROVED for one in other.result.suggestions[:1]):
         return True
     led = _paths(results, reads=case.request.method in READS)
     if not led:
         return led is None or other.is_complete
-    for path in _paths([tried], reads=False) or ():
+    for path in _paths([other.result], reads=False) or ():
         if path in led:
             is_asked, is_told = led[path]
             return is_asked or is_told if other.is_complete else not is_told
@@ -610,12 +592,17 @@ def _paths(results: Sequence[RuleResult], *, reads: bool) -> dict[str, tuple[boo
     }
 
 
-def _tried(other: Alternative, case: RefusalCase) -> Generator[Lookup, LookupAnswer, RuleResult | None]:
-    """Return the result after a dry run, where the API has one; None where nothing of it is left."""
-    result, how = other.result, case.pack.text.dry_run
+def _tried(
+    result: RuleResult, case: RefusalCase, *, is_drop_in: bool
+) -> Generator[Lookup, LookupAnswer, RuleResult | None]:
+    """Return the result after a dry run, where the API has one; None where nothing of it is left.
+
+    A dry run proves a drop-in alone.
+    """
+    how = case.pack.text.dry_run
     if how is not None and result.recovery != "terminal":
         (result,) = (yield from dry_run([result], case.errors[:1], case, how)) or [result.with_suggestions(())]
-    if not other.may_be_certain:
+    if not is_drop_in:
         result = result.with_suggestions([_less_sure(one) for one in result.suggestions])
     return with_shifted_meanings(result, case.request, case.pack) if result.suggestions else None
 
@@ -636,11 +623,8 @@ def _beside(results: list[RuleResult], other: RuleResult) -> list[RuleResult]:
     return [first.with_suggestions(together), *results[1:]]
 
 
-def alternative(case: RefusalCase, results: Sequence[RuleResult]) -> Alternatives:
-    """Return what another operation can do; None where none is known to, or the refusal is not about the operation.
-
-    `results` is what is suggested already.
-    """
+def _alternative(case: RefusalCase, results: Sequence[RuleResult]) -> Alternatives:
+    """Return what another operation can do; None where none is known to, or the refusal is not about the operation."""
     if case.match.is_wrapped or not may_be_about_the_operation(case.exchange):
         return None
     found = _found(case.profile, case.exchange) or _beside_it(case)
@@ -651,7 +635,11 @@ def alternative(case: RefusalCase, results: Sequence[RuleResult]) -> Alternative
         return None
     search = Search(case, reason, found.variables)
     offers = yield from search.offers(found.mappings)
-    return _alternative_of(case, reason, offers, search.seen) if offers else None
+    result = _result(case, reason, offers, search.seen) if offers else None
+    if result is not None:
+        is_drop_in = all(one.mapping.equivalence is Equivalence.SAME and not one.more for one, _ in offers)
+        result = yield from _tried(result, case, is_drop_in=is_drop_in)
+    return None if result is None else Alternative(result, reason, is_complete(offers[0][0]))
 
 
 def _beside_it(case: RefusalCase) -> FoundMappings | None:
@@ -669,9 +657,9 @@ def _beside_it(case: RefusalCase) -> FoundMappings | None:
     return FoundMappings((known,), {}, names_a_thing=True)
 
 
-def _alternative_of(
+def _result(
     case: RefusalCase, reason: Reason, offers: Sequence[tuple[Candidate, dict[str, Any]]], seen: Sequence[LookupResult]
-) -> Alternative | None:
+) -> RuleResult | None:
     """Return the offers as a result, without those that the description refutes."""
     first = offers[0][0]
     suggestions = [suggestion for _, suggestion in offers]
@@ -688,5 +676,4 @@ def _alternative_of(
         result = valid
     if case.pack.settings.idempotency_header in case.request.headers and recovery == "correctable":
         result = result._replace(retry={"same_request": False, "idempotency_key": "new"})
-    certain = all(one.mapping.equivalence is Equivalence.SAME and not one.more for one, _ in offers)
-    return Alternative(result, reason, is_complete(first), certain)
+    return result

@@ -4,7 +4,7 @@
 |----------|------------------------------------------------------------------------------------------|
 | kind     | what the text complains of, by the rows of wordings; else by the native code             |
 | statuses | under which statuses that is believed: 403 has rules of its own, 404 is about the path    |
-| facts    | what is certain of the text and the request, each computed once                          |
+| facts    | what is certain of the text and the request                                               |
 | answer   | wait, tell who has to act, or silence: then others may know more  |
 
 The first row that fits decides: what is certain stands before what is likely. A text alone never leads to an edit.
@@ -19,7 +19,6 @@ from enum import Enum
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.base import Described
 from corrigible.adapters.formats.statement import complaint, has_word, is_down
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, segments, value_at
@@ -136,15 +135,13 @@ class Row(NamedTuple):
     """One row of the table."""
 
     name: str
-    kinds: frozenset[Kind]
-    statuses: frozenset[int]
-    facts: frozenset[Fact]
+    kinds: Collection[Kind]
+    statuses: Collection[int]
     answer: Answer
     reason: str
+    facts: Collection[Fact] = ()
 
 
-_CONFLICT: Final = 409
-_GONE: Final = 410
 _REFUSED: Final = frozenset({400, 409, 412, 422, 423})
 """Statuses of refusals of the request, those that gateways give for codes of google.rpc among them."""
 _PATH: Final = frozenset({404, 405, 501})
@@ -154,33 +151,19 @@ _STANDING: Final = frozenset({Kind.STATE, Kind.EXISTS, Kind.IN_USE, Kind.FIXED, 
 _ALL: Final = frozenset(TOLD) | {Kind.EXISTS, Kind.ABSENT}
 
 
-def _row(name: str, kinds: Collection[Kind], statuses: Collection[int], *rest: Fact | Answer | str) -> Row:
-    facts = frozenset(one for one in rest if isinstance(one, Fact))
-    (answer,) = [one for one in rest if isinstance(one, Answer)]
-    (reason,) = [one for one in rest if isinstance(one, str)]
-    return Row(name, frozenset(kinds), frozenset(statuses), facts, answer, reason)
-
-
 ROWS: Final = (
-    _row("gone", {Kind.ABSENT, Kind.STATE}, {_GONE}, Fact.TAKES_AWAY, Answer.TELL, "it is away already"),
-    _row("one of several", {Kind.FIXED}, _REFUSED, Fact.BESIDE, Answer.SILENT, "a member is fixed, not the resource"),
-    _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
-    _row("repeated", _ALL, _ANY, Fact.REPEATED, Answer.SILENT, "what is repeated may be what is wrong"),
-    _row("own state", {Kind.STATE, Kind.LIMIT}, {500}, Fact.OF_THE_SERVER, Answer.SILENT, "it is nobody's task"),
-    _row("passing", _STANDING, _REFUSED, Fact.PASSING, Answer.WAIT, "it ends by itself"),
-    _row("caller", {Kind.CREDENTIALS}, _ANY, Answer.TELL, "no request does without credentials"),
-    _row("right", {Kind.RIGHT}, _ANY - {403}, Answer.TELL, "who may is decided by others; of 403 rules say so"),
-    _row("not offered", {Kind.FEATURE, Kind.LIMIT}, _ANY, Answer.TELL, "it is so for every path"),
-    _row("there", {Kind.EXISTS}, {400, 409, 422}, Answer.TELL, "what is there is shown by no look-up"),
-    _row("state", {Kind.STATE, Kind.IN_USE}, _ANY - _PATH - {_GONE}, Answer.TELL, "something else has to change first"),
-    _row(
-        "fixed",
-        {Kind.FIXED},
-        _REFUSED,
-        Fact.OF_THE_PATH,
-        Answer.TELL,
-        "of a body a part may be fixed, and not the rest",
-    ),
+    Row("gone", {Kind.ABSENT, Kind.STATE}, {410}, Answer.TELL, "it is away already", (Fact.TAKES_AWAY,)),
+    Row("one of several", {Kind.FIXED}, _REFUSED, Answer.SILENT, "a member is fixed, no resource", (Fact.BESIDE,)),
+    Row("somebody", _ALL, {409}, Answer.TELL, "a person decided, and no value changes that", (Fact.OF_SOMEBODY,)),
+    Row("repeated", _ALL, _ANY, Answer.SILENT, "what is repeated may be what is wrong", (Fact.REPEATED,)),
+    Row("own state", {Kind.STATE, Kind.LIMIT}, {500}, Answer.SILENT, "it is nobody's task", (Fact.OF_THE_SERVER,)),
+    Row("passing", _STANDING, _REFUSED, Answer.WAIT, "it ends by itself", (Fact.PASSING,)),
+    Row("caller", {Kind.CREDENTIALS}, _ANY, Answer.TELL, "no request does without credentials"),
+    Row("right", {Kind.RIGHT}, _ANY - {403}, Answer.TELL, "who may is decided by others; of 403 rules say so"),
+    Row("not offered", {Kind.FEATURE, Kind.LIMIT}, _ANY, Answer.TELL, "it is so for every path"),
+    Row("there", {Kind.EXISTS}, {400, 409, 422}, Answer.TELL, "what is there is shown by no look-up"),
+    Row("state", {Kind.STATE, Kind.IN_USE}, _ANY - _PATH - {410}, Answer.TELL, "something else has to change first"),
+    Row("fixed", {Kind.FIXED}, _REFUSED, Answer.TELL, "of a body a part may be fixed", (Fact.OF_THE_PATH,)),
 )
 
 
@@ -205,10 +188,9 @@ class _Refusal:
         self._case, self._request, self._error = case, case.request, error
         self._reading = read(error.message)
         told = complaint(self._reading, (), is_bare=self._is_bare())
-        if told is None and case.exchange.status == _GONE and self._reading.of(Kind.ABSENT):
+        if told is None and case.exchange.status == 410 and self._reading.of(Kind.ABSENT):
             told = Kind.ABSENT
         self.kind = told or _OF_CODE.get(error.code) or _OF_CODE.get(error.type)
-        self._known: dict[Fact, bool] = {}
 
     @property
     def is_unplaced(self) -> bool:
@@ -221,7 +203,7 @@ class _Refusal:
         return (
             self.kind in row.kinds
             and self._case.exchange.status in row.statuses
-            and all(self._is_fact(one) for one in row.facts)
+            and all(getattr(self, f"_is_{one.name.lower()}")() for one in row.facts)
         )
 
     def answer(self, answer: Answer, kind: Kind) -> Repair | None:
@@ -243,11 +225,6 @@ class _Refusal:
         return escalation(told, {"method": self._request.method})
 
     # --- what is certain
-
-    def _is_fact(self, fact: Fact) -> bool:
-        if fact not in self._known:
-            self._known[fact] = bool(getattr(self, f"_is_{fact.name.lower()}")())
-        return self._known[fact]
 
     def _is_repeated(self) -> bool:
         place = likely_value(self._error)
@@ -287,7 +264,6 @@ class _Refusal:
         return frozenset(unquote(one) for one in self._case.match.params.values())
 
 
-_FORBIDDEN: Final = 403
 _OF_CODE: Final = {"FAILED_PRECONDITION": Kind.STATE}
 _OTHER_CODES: Final = frozenset(
     {"NOT_FOUND", "UNKNOWN", "INTERNAL", "INVALID_ARGUMENT", "OUT_OF_RANGE", "RESOURCE_EXHAUSTED"}
@@ -295,9 +271,7 @@ _OTHER_CODES: Final = frozenset(
 """Codes of google.rpc that servers send for what is about no value of the request."""
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
 _VAGUE: Final = frozenset({"id", "name", "type", "value", "data", "item", "key", "status", "state"})
-_OF_THE_SERVER: Final = frozenset(
-    {"server", "service", "system", "database", "cluster", "backend", "hardware", "storage", "disk", "memory", "api"}
-)
+_OF_THE_SERVER: Final = word_set("server service system database cluster backend hardware storage disk memory api")
 _ENDING: Final = (".under-way", ".locked-by-another")
 """Rows of what ends by itself."""
 
@@ -309,7 +283,7 @@ def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult)
     """
     request = case.request
     asked = {str(one["pointer"]) for each in result.suggestions for one in each.get("placeholders") or ()}
-    if case.exchange.status != _CONFLICT or request.protocol is not Protocol.HTTP or not asked:
+    if case.exchange.status != 409 or request.protocol is not Protocol.HTTP or not asked:
         return None
     reading = read(error.message)
     kind = complaint(reading)
@@ -345,31 +319,28 @@ _NO_OMISSION: Final = frozenset({Kind.MISSING, Kind.MALFORMED, Kind.CREDENTIALS,
 _LEAVE_OUT: Final = "Leave it out, if the call may do without it: no other value is known that the server takes."
 
 
-def or_left_out(case: RefusalCase, error: Violation, result: RuleResult, described: Described | None) -> RuleResult:
+def or_left_out(case: RefusalCase, error: Violation, result: RuleResult) -> RuleResult:
     """Return a question with the offer, to confirm, to leave out what it asks about.
 
     It is an element of a list, or a member that may be left out: by the description, or by what the sentence says. No
     other value is known: neither a limit nor a list of values is told.
     """
     request, place = case.request, _only_place(result)
-    if not place or request.protocol is not Protocol.HTTP or error.stated or error.constraint in _OF_FORM:
+    if not place or request.protocol is not Protocol.HTTP or error.stated or error.constraint:
         return result
     value, name = value_at(request, place), next(one for one in reversed(segments(place)) if not one.isdecimal())
     is_element = _is_element(place, request)
-    is_guarded = may_limit(name.partition("[")[0]) or (not is_element and may_not_be_asked(place))
+    is_guarded = may_limit(name) or (not is_element and may_not_be_asked(place))
     if value in (MISSING, None) or is_guarded or is_secret(place, value) or references_to(place, request):
         return result
     kinds = {one.kind for one in read(error.message).said}
-    if not kinds.isdisjoint(_NO_OMISSION) or not (is_element or _is_optional(case, error, place, described)):
+    if not kinds.isdisjoint(_NO_OMISSION) or not (is_element or _is_optional(case, error, place)):
         return result
     ops = guarded_ops(request, place, value, {"op": "remove", "path": place})
     if not ops:
         return result
     offer = confirmed(left_out(SchemaViolation(place, "value", {}, value), request, ops, _LEAVE_OUT))
     return result.with_suggestions([*result.suggestions, {**offer, "evidence": {"kind": "answer", "pointer": place}}])
-
-
-_OF_FORM: Final = frozenset({"required", "type", "enum", "const", "format", "pattern", "minLength", "maxLength"})
 
 
 def _only_place(result: RuleResult) -> str:
@@ -392,7 +363,7 @@ def _is_element(place: str, request: Request) -> bool:
     return last.isdecimal() and isinstance(value_at(request, around), list)
 
 
-def _is_optional(case: RefusalCase, error: Violation, place: str, described: Described | None) -> bool:
+def _is_optional(case: RefusalCase, error: Violation, place: str) -> bool:
     """Whether a member may be left out: a format tells it without a sentence, and it is declared as optional.
 
     Or a sentence about it, by its place or its name, says that it is not offered, or takes no change.
@@ -402,11 +373,10 @@ def _is_optional(case: RefusalCase, error: Violation, place: str, described: Des
     is_told = error.pointer == place and not error.likely
     if not is_told and not is_named:
         return False
-    if described is not None and case.match.operation:
-        declared = described.declared_place(case.request, case.match.operation, place)
-        is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
-        if is_required or (not error.message and place.startswith("/body/") and declared.schema):
-            return not is_required
+    declared = case.declared_place(place)
+    is_required = segments(place)[-1] in ((declared.parent_schema or {}).get(REQUIRED) or ())
+    if is_required or (not error.message and place.startswith("/body/") and declared.schema):
+        return not is_required
     return any(
         not one.row.endswith(_MAY_BE_A_VALUE) for one in reading.of(*(_NOT_OFFERED if is_told else (Kind.FEATURE,)))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -16,6 +16,7 @@ from corrigible.adapters.reader.scorer import reasons
 from corrigible.rules.engine.evaluate import RuleIndex
 from corrigible.rules.language.rule import Branch, Rule
 from corrigible.rules.pack.load import Pack
+from corrigible.rules.schema_repair.schema_violation import DeclaredPlace
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
@@ -88,10 +89,24 @@ class RefusalCase(NamedTuple):
     def request(self) -> Request:
         return self.exchange.request
 
+    @property
+    def description(self) -> Described:
+        """What is described of the API; an empty description of one of which nothing is."""
+        described = self.profile.described
+        return _UNDESCRIBED if described is None else described
+
+    def declared_place(self, place: str) -> DeclaredPlace:
+        """Return what the description has for a place, and around it; nothing where it lacks the operation."""
+        operation = self.match.operation
+        return self.description.declared_place(self.request, operation, place) if operation else DeclaredPlace({})
+
     def candidates(self) -> Iterator[Rule]:
         """Yield the rules whose `match` holds for an error, whatever rule is asked first."""
         for error in self.errors:
             yield from self.profile.index.candidates(self.match.operation, self.exchange.status, error)
+
+
+_UNDESCRIBED: Final = Undescribed()
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import (
     body_form_violation,
     is_json_as_form,
@@ -36,32 +35,30 @@ from .api_profile import RefusalCase
 from .request_at_fault import says_nothing
 
 _STATUSES: Final = frozenset({400, 415, 422})
-_UNSUPPORTED: Final = 415
-_NOT_ACCEPTABLE: Final = 406
-"""Some servers say so of the body that was sent, though it is about the answer (RFC 9110 section 15.5.7)."""
 _UNREAD: Final = (Kind.MALFORMED, Kind.MEDIA_TYPE)
 """What is said of a body that was not read."""
 _READ: Final = 2000
 _LISTED: Final = re.compile(r"[a-z]+/(?:\*|[a-z0-9.+-]{1,80})")
 
 
-def violation_of_form(case: RefusalCase, error: Violation, description: Described | None) -> SchemaViolation | None:
+def violation_of_form(case: RefusalCase, error: Violation) -> SchemaViolation | None:
     """Return what is wrong with the form of the body, unless the answer is about something else."""
     request, status = case.request, case.exchange.status
-    is_of_body = status in _STATUSES or (status == _NOT_ACCEPTABLE and _is_produced(case, description))
-    if not is_of_body or request.protocol is not Protocol.HTTP or request.body is None:
+    # Some servers say 406 of the body that was sent, though it is about the answer (RFC 9110 section 15.5.7).
+    is_of_body = status in _STATUSES or (status == 406 and _is_produced(case))
+    if not is_of_body or request.protocol is not Protocol.HTTP:
         return None
     if error.likely and not error.likely[0].is_told:
         error = error._replace(pointer="")  # of a body that was not read no member is meant
     if error.pointer.startswith(("/query", "/path", "/method")):
         return None
     operation = case.match.operation
-    documented = description.body_schemas(operation) if description is not None and operation else {}
-    listed = _accepted(case.exchange.headers, request.method) if status == _UNSUPPORTED else ()
-    if not documented and not listed and status == _UNSUPPORTED and _is_json_text(request):
+    documented = case.description.body_schemas(operation) if operation else {}
+    listed = _accepted(case.exchange.headers, request.method) if status == 415 else ()
+    if not documented and not listed and status == 415 and _is_json_text(request):
         documented = {JSON: {}}
     accepted = listed if documented else ()
-    is_refused = status in (_UNSUPPORTED, _NOT_ACCEPTABLE)
+    is_refused = status in (415, 406)
     violation = body_form_violation(request, documented, accepted, is_refused=is_refused)
     if violation is None:
         return None
@@ -118,31 +115,31 @@ def _accepted(headers: Mapping[str, str], method: str) -> tuple[str, ...]:
 _MOST_LISTED: Final = 32
 
 
-def violation_of_accept(case: RefusalCase, description: Described | None) -> SchemaViolation | None:
+def violation_of_accept(case: RefusalCase) -> SchemaViolation | None:
     """Return what is wrong with the `Accept` of a request; None where the description does not tell."""
     request = case.request
     accept = request.headers.get("accept", "")
     # Where no body was sent, the only media type that can be refused is that of the answer.
-    is_of_answer = case.exchange.status == _NOT_ACCEPTABLE or (
-        case.exchange.status == _UNSUPPORTED and request.body is None and request.method in READS
+    is_of_answer = case.exchange.status == 406 or (
+        case.exchange.status == 415 and request.body is None and request.method in READS
     )
     if not is_of_answer or request.protocol is not Protocol.HTTP or not accept:
         return None
-    produced = [media for media in _produced(case, description) if _LISTED.fullmatch(media)]
+    produced = [media for media in _produced(case) if _LISTED.fullmatch(media)]
     if not produced or any(accepts(accept, media) for media in produced):
         return None  # the server contradicts its description, which is of no help then
     return SchemaViolation(ACCEPT, "enum", {"enum": produced}, accept)
 
 
-def _is_produced(case: RefusalCase, description: Described | None) -> bool:
+def _is_produced(case: RefusalCase) -> bool:
     """Whether a request accepts what its operation is described to produce."""
     accept = case.request.headers.get("accept", "*/*")
-    return any(accepts(accept, media) for media in _produced(case, description))
+    return any(accepts(accept, media) for media in _produced(case))
 
 
-def _produced(case: RefusalCase, description: Described | None) -> Sequence[str]:
+def _produced(case: RefusalCase) -> Sequence[str]:
     operation = case.match.operation
-    return description.produced(operation) if description is not None and operation else ()
+    return case.description.produced(operation) if operation else ()
 
 
 def _media(request: Request) -> str:

@@ -41,18 +41,15 @@ from .api_profile import (
     parse_errors,
 )
 from .decision import Annotate, Decision, PassThrough
-from .document_size import measured, readable
 from .dry_run import dry_run
 from .error_matcher import MatchedError, is_particular, suggest
 from .feedback import combine, drop_stray_paths, encode, mirror_retry_after
 from .intent import declare_losses, undeclared_losses
-from .known_translations import KnownTranslations, WatchedExchange, key_of
-from .limits import Limits
+from .known_translations import KnownTranslations, Translation, WatchedExchange, key_of
+from .limits import Limits, measured, readable
 from .merge import merge_suggestions
-from .relay_seal import Relay
-from .relayed_feedback import relayed_feedback
-from .request_at_fault import ABOUT_THE_REQUEST, SERVER_FAULT, told_fault
-from .translation import Translation
+from .relayed_feedback import Relay, relayed_feedback
+from .request_at_fault import ABOUT_THE_REQUEST, told_fault
 from .vetoes import is_unasked
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]
@@ -217,7 +214,7 @@ class Engine:
     ) -> Generator[Lookup, LookupAnswer, list[MatchedError]]:
         """Return what would be asked without a description: one that gives nothing is no reason to ask less."""
         profile = case.profile
-        is_open = profile.adapter.tells_places_loosely and case.exchange.status < SERVER_FAULT
+        is_open = profile.adapter.tells_places_loosely and case.exchange.status < 500
         if not is_open or profile.described is None:
             return []
         match = MatchedOperation(replace(profile, description=Undescribed()), "", {}, case.match.is_wrapped)
@@ -328,7 +325,7 @@ def _reason_unmatched(case: RefusalCase) -> str:
 def _is_judged_unread(match: MatchedOperation, exchange: Exchange) -> bool:
     """Whether a refusal that no format reads goes on: a description or a mapping may say what follows all the same."""
     profile = match.profile
-    is_fault = exchange.status == SERVER_FAULT and match.operation != ""
+    is_fault = exchange.status == 500 and match.operation != ""
     if (exchange.status in ABOUT_THE_REQUEST or is_fault) and profile.described is not None:
         return True
     return exchange.status >= 400 and not match.is_wrapped and has_mappings(profile, exchange)

@@ -5,12 +5,11 @@ Knows: rules, descriptions, which of them goes first. Does not know: how an answ
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.base import Described, Undescribed
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate, why_not
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
@@ -26,32 +25,40 @@ from corrigible.rules.schema_repair.names import NAMED
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ANSWER, Repair, ask, is_secret, result_of, stated_by_answer
+from corrigible.rules.schema_repair.suggestion import (
+    ANSWER,
+    ask,
+    confirmed,
+    is_secret,
+    repair_of,
+    result_of,
+    stated_by_answer,
+)
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
-from corrigible.schema.exchange import Exchange, Json, Protocol
+from corrigible.schema.exchange import Json, Protocol
 
 from .answers import answered, or_left_out, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_accept, violation_of_form
 from .evidence import is_within
 from .limits import Limits
-from .request_at_fault import BESIDE, OF_UNKNOWN, asked_places, may_be_asked, may_be_judged, violation_at
-from .several_members import answering_element, moved_from, repair_several
+from .request_at_fault import BESIDE, OF_UNKNOWN, asked_places, is_told_alone, may_be_asked, may_be_judged, violation_at
+from .several_members import moved_from, repair_several
 from .state import NO_READS, ReadsState, suggest_by_state
 from .verify import drop_invalid
-from .vetoes import confirmed, gated, is_unasked
+from .vetoes import gated, is_unasked
 from .violation_finder import ViolationFinder
 
 
-def scope_of(case: RefusalCase, description: Described | None) -> dict[str, Any]:
+def scope_of(case: RefusalCase) -> dict[str, Any]:
     """Return the names that expressions of rules see."""
     exchange, match, request = case.exchange, case.match, case.request
     facts: Json = None
     if match.operation and match.profile.adapter.facts is not None:
         facts = match.profile.adapter.facts(match.operation)
-    elif match.operation and description is not None:
-        facts = description.facts(match.operation)
+    elif match.operation:
+        facts = case.description.facts(match.operation)
     query, headers = _plain(request.query), _plain(request.headers)
     return {
         "body": request.body if isinstance(request.body, dict) else {},
@@ -79,21 +86,12 @@ def _plain(values: Mapping[str, Json]) -> dict[str, Json]:
     return values if type(values) is dict else dict(values)
 
 
-def told_apart(exchange: Exchange) -> dict[str, Json]:
-    """Return what tells an exchange from others that are the same: who looks at it is answered for this one alone."""
-    return {"id": exchange.id, "started": exchange.started, "elapsed": exchange.elapsed}
-
-
 Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
 _DESCRIPTION = "the description"
 """The source of what no rule suggests."""
 _RESERVE = 2000
 """Steps that are left for what comes after."""
-_FORBIDDEN = 403
-_SERVER_FAULT = 500
-_LEAST_PARTICULAR = -15
-"""Priority of general rules that each are about one status or one form of error."""
 _MOST_VIOLATIONS = 32
 """Schema violations of one exchange that are looked at: for more there is no room in an answer."""
 
@@ -166,10 +164,10 @@ class ErrorMatcher:
 
     def __init__(self, case: RefusalCase, explanation: Explanation | None) -> None:
         self._case, self._explanation = case, explanation
-        self._description = case.profile.described
-        self._is_undescribed = self._description is None and case.profile.adapter.tells_places_loosely
-        if self._is_undescribed:
-            self._description = Undescribed()  # names, values and the answer's own words are enough for many repairs
+        is_described, is_of_any_api = case.profile.described is not None, case.profile.adapter.tells_places_loosely
+        self._is_undescribed = is_of_any_api and not is_described
+        self._is_judged = is_of_any_api or is_described
+        """Without a description names, values and the answer's own words are enough for many repairs."""
         self._scope: dict[str, Any] | None = None
         self._repaired: set[tuple[str, str]] = set()
         """Places and keywords of the schema violations that were looked at."""
@@ -177,15 +175,12 @@ class ErrorMatcher:
         """Places for which the description gave a suggestion."""
         self._moved: set[str] = set()
         """Places whose values were suggested to be sent under another name."""
-        self._violations: dict[str, tuple[SchemaViolation, ...]] = {}
-        """The schema violations of the request, by the place that was asked for: each is validated once."""
-        self._validating = 0
-        """Steps that validating once, or a repair, has taken at most."""
+        self._finder = ViolationFinder(case)
 
     def _names(self) -> dict[str, Any]:
         """Return the names that expressions of rules see, made where the first rule asks."""
         if self._scope is None:
-            self._scope = scope_of(self._case, self._description)
+            self._scope = scope_of(self._case)
         return self._scope
 
     def results(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
@@ -194,31 +189,24 @@ class ErrorMatcher:
         Rules of a priority below 0 are a last resort: they come after the description.
         """
         result = yield from self._by_rule(number, last_resort=False)
-        if result is None and self._is_forbidden():
+        if result is not None:
+            return [result]
+        if self._is_forbidden():
             return (yield from self._of_forbidden(number))
-        if result is None and (unread := self._by_form(number)) is not None:
-            return [unread]
-        if result is None and (several := self._about_several(number)) is not None:
-            return [several]
-        if result is None and (missed := answering_element(self._case.request, self._case.errors[number])) is not None:
-            return [result_of(missed, ANSWER)]
-        if result is None and self._is_undescribed:
-            result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
-        if result is None and (results := self._by_description(number)):
+        if (read_whole := self._by_form(number) or self._about_several(number)) is not None:
+            return [read_whole]
+        if results := list(self._by_description(number)):
             return results
         is_open = self._case.errors[number].pointer not in self._settled
-        if result is None and self._is_undescribed and is_open:
+        if is_open and self._is_undescribed:
             result = yield from self._by_rule(number, last_resort=True)  # no look-up knows more
-        if result is None and (state := (yield from self._by_state(number))) is not None:
-            return [state]
+        if result is None:
+            result = yield from self._by_state(number)
+        if result is None and is_open and not self._is_undescribed:
+            result = yield from self._by_rule(number, last_resort=True)
         if result is None and is_open:
-            if not self._is_undescribed:
-                result = yield from self._by_rule(number, last_resort=True)
-            if result is None and (told := self._about_state(number)) is not None:
-                return [told]
-            if result is None:
-                result = self._at_likeliest(number)
-        return [result] if result is not None else []
+            result = self._about_state(number) or self._at_likeliest(number)
+        return [] if result is None else [result]
 
     def decided(self, result: RuleResult, error: Violation) -> RuleResult:
         """Return a result, or what is told instead where a person has decided what it asks about.
@@ -229,9 +217,9 @@ class ErrorMatcher:
             return result
         told = settled_by_somebody(self._case, error, result)
         if told is not None:
-            return result_of(told, "the error")
+            return result_of(told, ANSWER)
         is_of_any_api = self._case.profile.adapter.tells_places_loosely
-        return or_left_out(self._case, error, result, self._description) if is_of_any_api else result
+        return or_left_out(self._case, error, result) if is_of_any_api else result
 
     def or_told(self, result: RuleResult, error: Violation) -> RuleResult:
         """Return a question that is about the place that the answer tells of, too.
@@ -249,9 +237,7 @@ class ErrorMatcher:
         for one in others:
             is_inner = one.pointer.count("/") > 1 and not one.is_absent
             if one.probability >= least and (is_inner or not _CERTAIN.isdisjoint(one.why)):
-                violation = violation_at(self._case, one, self._description)
-                if one.is_absent and self._description is not None and not violation.schema:
-                    continue  # the name of a oneof, or of what a description does not have
+                violation = violation_at(self._case, one)
                 question = ask(violation, self._case.request, _OR_TOLD)
                 added = [each for each in question.suggestions if "placeholders" in each]
                 return result.with_suggestions([*result.suggestions, *added])
@@ -260,7 +246,7 @@ class ErrorMatcher:
     def _is_forbidden(self) -> bool:
         case = self._case
         is_http = case.request.protocol is Protocol.HTTP and case.profile.adapter.tells_places_loosely
-        return is_http and case.exchange.status == _FORBIDDEN
+        return is_http and case.exchange.status == 403
 
     def _of_forbidden(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
         """Return what is told of a 403: a person has to decide, whatever value the text names."""
@@ -270,9 +256,7 @@ class ErrorMatcher:
         result = yield from self._by_rule(number, last_resort=True, error=error)
         return [] if result is None else [result]
 
-    def _by_rule(
-        self, number: int, *, last_resort: bool, error: Violation | None = None, least: int | None = None
-    ) -> Results:
+    def _by_rule(self, number: int, *, last_resort: bool, error: Violation | None = None) -> Results:
         case, explanation = self._case, self._explanation
         suspected, error = error, error or case.errors[number]
         match, status, settings = case.match, case.exchange.status, case.pack.settings
@@ -280,7 +264,7 @@ class ErrorMatcher:
         if explanation is not None and not last_resort:
             explanation.lines += _not_candidates(case, error, candidates)
         for rule in candidates:
-            if (rule.priority < 0) is not last_resort or (least is not None and rule.priority < least):
+            if (rule.priority < 0) is not last_resort:
                 continue
             if match.is_wrapped and any(not question.optional for question in rule.lookups):
                 continue
@@ -288,11 +272,13 @@ class ErrorMatcher:
             members = self._names()["errors"][number] if suspected is None else {**suspected.scope(), "number": number}
             scope = {**self._names(), "error": members}
             if "exchange" in rule.uses or settings.idempotency_header in case.request.headers:
-                scope["exchange"] = told_apart(case.exchange)
+                # Who looks at what tells it from others that are the same is answered for this one alone.
+                one = case.exchange
+                scope["exchange"] = {"id": one.id, "started": one.started, "elapsed": one.elapsed}
             results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.is_wrapped else results)
             verdict = "matched" if result is not None else "no match"
-            if result is not None and self._description is not None:
+            if result is not None and self._is_judged:
                 result = self._valid(result)
                 verdict = "dropped: violates the description" if result is None else verdict
             if explanation is not None and notes is not None:
@@ -302,27 +288,16 @@ class ErrorMatcher:
                 return _with_stated_limits(result, error)
         return None
 
-    def _by_description(self, number: int) -> list[RuleResult]:
-        error = self._case.errors[number]
-        if self._description is None or not may_be_judged(error, self._case.exchange.status, self._case.request):
-            return []
-        finder = ViolationFinder(self._case, self._description, self._violations_at)
-        repaired = list(self._repaired_candidates(finder.candidates(error), number))
-        out = []
-        for violation, result in repaired:
-            value = finder.confidence(error, violation)
-            out.append(result if value is None else _with_confidence(result, value))
-        return out
-
-    def _repaired_candidates(
-        self, candidates: Iterable[SchemaViolation], number: int
-    ) -> Iterator[tuple[SchemaViolation, RuleResult]]:
-        error = self._case.errors[number]
-        for order, violation in enumerate(candidates):
+    def _by_description(self, number: int) -> Iterator[RuleResult]:
+        """Yield the repairs of what an error may be about, by the description or by the answer itself."""
+        error, finder = self._case.errors[number], self._finder
+        if not self._is_judged or not may_be_judged(error, self._case.exchange.status, self._case.request):
+            return
+        for order, violation in enumerate(finder.candidates(error)):
             place = violation.pointer, violation.keyword
             if place in self._repaired or (violation.keyword in OF_UNKNOWN and violation.pointer in self._moved):
                 continue
-            if len(self._repaired) >= _MOST_VIOLATIONS or remaining() < _RESERVE + self._validating:
+            if len(self._repaired) >= _MOST_VIOLATIONS or remaining() < _RESERVE + finder.validating:
                 return
             self._repaired.add(place)
             violation = self._with_name_of_path(violation, error)
@@ -340,12 +315,13 @@ class ErrorMatcher:
                 if self._settled and use_reserve(_RESERVE):
                     return  # suggestions for the places before are worth sending
                 raise
-            self._validating = max(self._validating, before - remaining())
+            finder.validating = max(finder.validating, before - remaining())
             if result is not None:
                 self._settled.add(violation.pointer)
                 self._moved |= moved_from(result)
                 self._settled |= self._moved
-                yield violation, result
+                value = finder.confidence(error, violation)
+                yield result if value is None else _with_confidence(result, value)
 
     def _with_name_of_path(self, violation: SchemaViolation, error: Violation) -> SchemaViolation:
         """Return what the server misses with the value that it has to have, where the path has it under that name."""
@@ -369,29 +345,32 @@ class ErrorMatcher:
         That settles whatever else the answer says.
         """
         case, group = self._case, f"{number + 1}.f"
-        violation = violation_of_accept(case, self._description)
+        violation = violation_of_accept(case)
         if violation is not None:
             repaired = repair_accept(violation, case.request, group)
         else:
-            violation = violation_of_form(case, case.errors[number], self._description)
+            violation = violation_of_form(case, case.errors[number])
             if violation is None:
                 return None
             repaired = repair_body(violation, case.request, group)
+        about = "answer" if violation.pointer == ACCEPT else "body"
+        self._explain(f"the form of the {about}: {violation.keyword} at {violation.pointer}: repaired")
+        return self._with_new_key(self._of_all(result_of(repaired, _DESCRIPTION)))
+
+    def _of_all(self, result: RuleResult) -> RuleResult:
+        """Return a result that settles whatever else the answer says."""
+        return result._replace(also_resolves=frozenset(range(len(self._case.errors))))
+
+    def _explain(self, line: str) -> None:
         if self._explanation is not None:
-            about = "answer" if violation.pointer == ACCEPT else "body"
-            self._explanation.lines.append(
-                f"the form of the {about}: {violation.keyword} at {violation.pointer}: repaired"
-            )
-        result = result_of(repaired, _DESCRIPTION)
-        return self._with_new_key(result)._replace(also_resolves=frozenset(range(len(case.errors))))
+            self._explanation.lines.append(line)
 
     def _about_several(self, number: int) -> RuleResult | None:
         """Return what follows from an error about several members: of each alone the description knows no fault."""
-        repaired = repair_several(self._case, self._case.errors[number], self._description, f"{number + 1}.m")
+        repaired = repair_several(self._case, self._case.errors[number], f"{number + 1}.m")
         if repaired is None:
             return None
-        if self._explanation is not None:
-            self._explanation.lines.append(f"several members: {repaired.code}")
+        self._explain(f"several members: {repaired.code}")
         # Which names it knows the server has said. Whether it takes their values it says next, if it does not.
         valid = self._valid(result_of(repaired, ANSWER), is_stated=True)
         return None if valid is None else self._with_new_key(valid)
@@ -402,22 +381,23 @@ class ErrorMatcher:
         told = None if self._settled else answered(self._case, error)
         if told is None:
             return None
-        if self._explanation is not None:
-            self._explanation.lines.append(f"the error is about no value of the request: {told.code}")
-        return result_of(told, "the error")._replace(also_resolves=frozenset(range(len(self._case.errors))))
+        self._explain(f"the error is about no value of the request: {told.code}")
+        return self._of_all(result_of(told, ANSWER))
 
     def _at_likeliest(self, number: int) -> RuleResult | None:
         """Ask at the places that an error is likely about, where nothing else is known."""
         case, error = self._case, self._case.errors[number]
-        if any(one.pointer for one in case.errors) or self._settled or not may_be_asked(case, error):
+        is_told = is_told_alone(error, case.exchange.status)
+        is_placed = any(one.pointer for one in case.errors if not (is_told and one is error))
+        if is_placed or self._settled or not may_be_asked(case, error):
             return None
         asked = asked_places(error)
-        violations = [violation_at(case, one, self._description) for one in asked]
+        violations = [violation_at(case, one) for one in asked]
         if not violations:
             return None
         first, is_one = violations[0], len(violations) == 1
         # What a fault of the server is about is a guess, which leads to no edit.
-        if is_one and (case.exchange.status < _SERVER_FAULT or case.request.protocol is not Protocol.HTTP):
+        if is_one and (case.exchange.status < 500 or case.request.protocol is not Protocol.HTTP):
             repaired = repair(first, case.request, f"{number + 1}.n")
         else:
             message = "The server does not say which of these it refuses. It is likely one of them."
@@ -425,13 +405,7 @@ class ErrorMatcher:
             question = ask(
                 first, case.request, message, places=[(one.pointer, trim_schema(one.schema)) for one in violations]
             )
-            repaired = Repair(
-                tuple(question.suggestions),
-                question.type,
-                "The server refuses one of these.",
-                "VALUE_REFUSED",
-                question.recovery,
-            )
+            repaired = repair_of(question, "The server refuses one of these.", "VALUE_REFUSED")
         if repaired is None:
             return None
         if read(error.message).of(Kind.EXISTS):
@@ -454,7 +428,7 @@ class ErrorMatcher:
             one.pointer == violation.pointer
             and one.keyword == violation.keyword
             and all(name in one.schema and one.schema[name] == value for name, value in error.stated.items())
-            for one in self._violations_at(violation.pointer)
+            for one in self._finder.violations_at(violation.pointer)
         )
 
     def _repair(
@@ -462,9 +436,8 @@ class ErrorMatcher:
     ) -> RuleResult | None:
         """Return the repair of a schema violation, without suggestions that violate the description themselves."""
         repaired, source = repair(violation, self._case.request, group), _DESCRIPTION if is_described else ANSWER
-        if self._explanation is not None:
-            verdict = "repaired" if repaired is not None else "no repair"
-            self._explanation.lines.append(f"{source}: {violation.keyword} at {violation.pointer}: {verdict}")
+        verdict = "repaired" if repaired is not None else "no repair"
+        self._explain(f"{source}: {violation.keyword} at {violation.pointer}: {verdict}")
         if repaired is None:
             return None
         if any(_edits_file(one, self._case.request.files) for one in repaired.suggestions):
@@ -493,26 +466,13 @@ class ErrorMatcher:
         )
         return result._replace(suggestions=suggestions, retry={"same_request": False, "idempotency_key": "new"})
 
-    def _violations_at(self, pointer: str = "") -> tuple[SchemaViolation, ...]:
-        """Return the schema violations of the request as it was, at a place or anywhere."""
-        description = self._description
-        if description is None:
-            return ()
-        if pointer not in self._violations:
-            before = remaining()
-            self._violations[pointer] = tuple(
-                description.schema_violations(self._case.request, self._case.match.operation, pointer)
-            )
-            self._validating = max(self._validating, before - remaining())
-        return self._violations[pointer]
-
     def _valid(self, result: RuleResult, *, is_stated: bool = False) -> RuleResult | None:
-        description = self._description
-        if description is None:
+        case = self._case
+        if not self._is_judged:
             return result
-        operation = self._case.match.operation
+        operation = case.match.operation
         return drop_invalid(
-            result, self._case.request, operation, description, self._violations_at, is_stated=is_stated
+            result, case.request, operation, case.description, self._finder.violations_at, is_stated=is_stated
         )
 
 

@@ -42,7 +42,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.word import EvidenceKind
 
 from .api_profile import RefusalCase
-from .request_at_fault import OF_UNKNOWN, declared_place, may_be_about_names, plain_words, says_little
+from .request_at_fault import OF_UNKNOWN, may_be_about_names, plain_words, says_little
 
 
 class Source(Enum):
@@ -137,7 +137,7 @@ class Refused:
     """One refusal, and all the edits that are suggested for it."""
 
     def __init__(self, case: RefusalCase, results: Sequence[RuleResult]) -> None:
-        self.case, self.request, self.description = case, case.request, case.profile.described
+        self.case, self.request = case, case.request
         suggestions = (one for result in results for one in result.suggestions)
         self.edits = [one for one in suggestions if one.get("patch") and not is_choice(one)]
         self.edited = {
@@ -146,7 +146,7 @@ class Refused:
 
     def declared(self, place: str) -> DeclaredPlace:
         """Return what the description has for a place, and around it."""
-        return declared_place(self.case, place, self.description)
+        return self.case.declared_place(place)
 
     def schema(self, place: str) -> Mapping[str, Json]:
         """Return the schema of a place; empty where none is known."""
@@ -154,15 +154,14 @@ class Refused:
 
     def broken(self, request: Request, place: str = "") -> set[tuple[str, str]]:
         """Return where a request breaks the description of its operation, each place with the keyword."""
-        if self.description is None or not self.case.match.operation:
-            return set()
-        found = self.description.schema_violations(request, self.case.match.operation, place)
+        operation = self.case.match.operation
+        found = self.case.description.schema_violations(request, operation, place) if operation else ()
         return {(one.pointer, one.keyword) for one in found}
 
     def fits(self, suggestion: Mapping[str, Any]) -> bool:
         """Whether what was sent is what the operation takes that an edit calls instead, as far as that is described."""
-        after, description = after_edit(suggestion, self.request), self.description
-        if after is None or description is None:
+        after, description = after_edit(suggestion, self.request), self.case.description
+        if after is None:
             return True
         found = description.operations.find(after.method, after.path) if after.protocol is Protocol.HTTP else None
         operation = found[0] if found is not None else after.method.removeprefix("/")
@@ -208,6 +207,8 @@ class Edit:
     def __init__(self, refused: Refused, suggestion: Mapping[str, Any], result: RuleResult, error: Violation) -> None:
         self.refused, self.suggestion, self.error = refused, suggestion, error
         self._result = result
+        self.is_flagged = bool(suggestion["safety"].get("changes_intent"))
+        """Whether it says of itself that it changes what was asked."""
         self.changes = list(_changes(suggestion["patch"], refused.request))
         self.places = [place for one in self.changes for place in (one.source, one.place)]
         self.is_lossless = all(self._is_lossless(one) for one in self.changes)
@@ -253,7 +254,7 @@ class Edit:
 
     def _is_declared(self, kind: Json) -> bool:
         """Whether the description is what an edit was made from."""
-        if self.refused.description is None or kind != EvidenceKind.SPEC.value:
+        if self.refused.case.profile.described is None or kind != EvidenceKind.SPEC.value:
             return False
         if self._result.rule.id != ANSWER:
             return True

@@ -1,20 +1,61 @@
-"""What was made of refusals lately: an agent in a loop, or a thousand callers with one mistake, sends the same again.
+"""What a refusal says that is known, and what was made of refusals lately.
 
-Only what follows from the exchange alone is kept. A refusal for which live state was looked at is translated each time,
-and so is one whose translation looked at when the exchange was, whose it was, or at its id.
+An agent in a loop, or a thousand callers with one mistake, sends the same again. Only what follows from the exchange
+alone is kept. A refusal for which live state was looked at is translated each time, and so is one whose translation
+looked at when the exchange was, whose it was, or at its id.
 
-Knows: exchanges. Does not know: what a translation is, loops, look-ups.
+Knows: exchanges, feedback. Does not know: loops, look-ups, how an answer takes feedback in.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from corrigible.schema.exchange import Exchange
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .api_profile import RefusalCase
+
+_NO_EXCHANGE: Final = Exchange(Request("", ""), 0, {}, b"")
+
+
+class Translation(NamedTuple):
+    """A refusal, and the feedback about it; None where nothing is known."""
+
+    case: RefusalCase
+    feedback: dict[str, Json] | None
+    encoded: bytes | None
+    """The feedback as compact JSON; None where there is none, or none that can be sent."""
+    diagnoses: tuple[Mapping[str, str], ...]
+    rules: tuple[str, ...]
+    code: str
+    """What the first rule that matched calls it."""
+    live: bool
+    error: str | None
+    """A mistake of ours that did not change the feedback."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all that there is to say: nothing of ours went wrong."""
+        return self.error is None and (self.feedback is None) is (self.encoded is None)
+
+    def of(self, exchange: Exchange) -> Translation:
+        """Return the translation as one of another exchange that says the same."""
+        return self._replace(case=self.case._replace(exchange=exchange))
+
+    def kept(self) -> Translation:
+        """Return it without what somebody may change meanwhile, and without the exchange."""
+        return self._replace(feedback=None).of(_NO_EXCHANGE)
+
+    def restored(self, exchange: Exchange) -> Translation:
+        """Return what `kept` gave, whole again, for another exchange that says the same."""
+        feedback = None if self.encoded is None else orjson.loads(self.encoded)
+        return self.of(exchange)._replace(feedback=feedback)
+
 
 T = TypeVar("T")
 

@@ -19,13 +19,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from corrigible.adapters.base import Described
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.formats.statement import is_fault
 from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import letters
-from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Exchange, Protocol, Request
@@ -34,14 +33,6 @@ from .api_profile import RefusalCase
 
 ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 410, 415, 422, 501})
 """Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
-BAD_REQUEST: Final = 400
-METHOD_NOT_ALLOWED: Final = 405
-NOT_ACCEPTABLE: Final = 406
-SERVER_FAULT: Final = 500
-"""Says nothing of the request, unless its text states what the value at one of its places has to be."""
-UNAUTHORIZED: Final = 401
-_PRECONDITION_FAILED: Final = 412
-_TOO_MANY_REQUESTS: Final = 429
 _MAY_BE_ABOUT_PACE: Final = frozenset({400, 422})
 """Statuses that some servers give to who is too fast: of others there are rules, or they say something else."""
 OF_UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
@@ -80,14 +71,14 @@ _OF_A_VERSION: Final = word_set(
 
 def may_be_judged(error: Violation, status: int, request: Request) -> bool:
     """Whether the request may be what is wrong."""
-    if status == UNAUTHORIZED:
+    if status == 401:
         return is_login(request)
-    is_told = error.type == "INVALID_ARGUMENT" and status == SERVER_FAULT  # the text says so, not the code
+    is_told = error.type == "INVALID_ARGUMENT" and status == 500  # the text says so, not the code
     if request.protocol is Protocol.GRPC and (error.type in CHOSE_NONE or is_told) and error.message:
         return True
-    if error.type in BY_THE_TEXT_ONLY or status == SERVER_FAULT:
+    if error.type in BY_THE_TEXT_ONLY or status == 500:  # the text has to state what a value at its place has to be
         return bool(error.pointer and (error.stated or error.constraint in ("required", *OF_UNKNOWN)))
-    return status in ABOUT_THE_REQUEST or status == NOT_ACCEPTABLE
+    return status in ABOUT_THE_REQUEST or status == 406
 
 
 def is_login(request: Request) -> bool:
@@ -101,15 +92,15 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
     if exchange.request.protocol is not Protocol.HTTP or not errors:
         return None
     if exchange.status in _MAY_BE_ABOUT_PACE:
-        return replace(exchange, status=_TOO_MANY_REQUESTS) if _is_too_fast(errors) else None
-    if exchange.status == _PRECONDITION_FAILED:
-        return None if _is_conditional(exchange, errors) else replace(exchange, status=BAD_REQUEST)
-    if exchange.status != SERVER_FAULT or any(is_fault(one.message) for one in errors):
+        return replace(exchange, status=429) if _is_too_fast(errors) else None
+    if exchange.status == 412:
+        return None if _is_conditional(exchange, errors) else replace(exchange, status=400)
+    if exchange.status != 500 or any(is_fault(one.message) for one in errors):
         return None
     # What is looked for under no name was not sent.
     texts = [one.message[:_READ].strip() for one in errors if not tells_of_nothing(one.message, exchange.request)]
     is_told = all(_is_of_the_request(one.removesuffix(_ANY_TEXT), exchange.request) for one in texts)
-    return replace(exchange, status=BAD_REQUEST) if is_told else None
+    return replace(exchange, status=400) if is_told else None
 
 
 def _is_too_fast(errors: Sequence[Violation]) -> bool:
@@ -231,11 +222,11 @@ BESIDE: Final = 0.2
 """The least probability of a second place that is asked as well."""
 _SAYS_NOTHING: Final = frozenset({401, 402, 407, 408, 423, 425, 429, 431, 451, 503, 507, 508, 511})
 """Statuses for which no value of the request is to blame."""
-_CONFLICT: Final = 409
-"""Says of what was sent that something else does not go with it: what that is only a text says."""
 _NOT_FOUND: Final = (404, 410)
 _OF_THE_PATH: Final = frozenset({400, 404, 405, 409, 410, 422})
 """Statuses that can be about a path of which the text says nothing."""
+_OF_VALUES: Final = frozenset({400, 412, 422})
+"""Statuses that are about what was sent, whatever the server has."""
 _OF_THE_BODY: Final = frozenset({400, 406, 415, 422})
 """Statuses that can be about a whole body of which the text says nothing."""
 
@@ -252,13 +243,22 @@ def may_be_asked(case: RefusalCase, error: Violation) -> bool:
         return False
     if first.is_told:
         return True
-    if status == _CONFLICT and all(one.row.endswith(".conflict") for one in read(error.message).said):
+    if status == 409 and all(one.row.endswith(".conflict") for one in read(error.message).said):
         return False
     if first.pointer == "/path" and (status not in _OF_THE_PATH or _is_opaque(error, status)):
         return False
     if first.pointer == "/body" and status not in _OF_THE_BODY:
         return False
     return status < 500
+
+
+def is_told_alone(error: Violation, status: int) -> bool:
+    """Whether a text tells of a value that was sent, and of nothing that is missing, unknown or of a state."""
+    first = error.likely[0] if error.likely else None
+    is_of_names = error.constraint in ("required", *OF_UNKNOWN) or bool(
+        read(error.message).of(Kind.MISSING, Kind.UNKNOWN, Kind.TOGETHER, Kind.APART)
+    )
+    return first is not None and first.is_told and not first.is_absent and not is_of_names and status in _OF_VALUES
 
 
 def _is_opaque(error: Violation, status: int) -> bool:
@@ -288,27 +288,19 @@ def asked_places(error: Violation) -> Sequence[LikelyPlace]:
 _WHOLE: Final = frozenset({"/method", "/path"})
 
 
-def violation_at(case: RefusalCase, place: LikelyPlace, description: Described | None) -> SchemaViolation:
+def violation_at(case: RefusalCase, place: LikelyPlace) -> SchemaViolation:
     """Return what to ask for at a place."""
     request = case.request
-    if place.pointer == "/method" and description is not None:
-        found = description.nearest_operation(request.method, request.path)
+    if place.pointer == "/method":
+        found = case.description.nearest_operation(request.method, request.path)
         if found is not None:
             return found
     if place.pointer == "/path":
         keyword = "reference" if case.exchange.status in _NOT_FOUND else "value"
         return SchemaViolation("/path", keyword, {"type": "string", "not": {"const": place.value}}, place.value)
-    schema, siblings, parent, *_ = declared_place(case, place.pointer, description)
+    schema, siblings, parent, *_ = case.declared_place(place.pointer)
     if place.is_absent:
         return SchemaViolation(place.pointer, "required", schema, siblings=siblings, parent_schema=parent)
     if not isinstance(place.value, Mapping | list):
         schema = {**schema, "not": {"const": place.value}}
     return SchemaViolation(place.pointer, "value", schema, place.value)
-
-
-def declared_place(case: RefusalCase, place: str, description: Described | None) -> DeclaredPlace:
-    """Return what a description has for a place, and around it; nothing where it lacks the operation."""
-    operation = case.match.operation
-    if description is None or not operation:
-        return DeclaredPlace({})
-    return description.declared_place(case.request, operation, place)

@@ -15,25 +15,24 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from corrigible.adapters.base import Described
 from corrigible.adapters.formats.pointers import pointer, steps
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.formats.statement import has_word
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.json_schema import trim_schema
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import (
+    Proposal,
     Repair,
     Suggestion,
     ask,
-    guarded_edit,
     guarded_ops,
     left_out,
     options,
+    repair_of,
 )
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, Reading, read
@@ -41,7 +40,6 @@ from corrigible.rules.wordings.tokens import name_words, tokens_of
 from corrigible.schema.exchange import Protocol, Request
 
 from .api_profile import RefusalCase
-from .request_at_fault import declared_place
 
 _STATUSES: Final = frozenset({400, 422})
 _OF_VALUES: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE"})
@@ -58,9 +56,11 @@ _ONE_NEEDED: Final = (".one-needed", ".provide-one", ".or-must")
 """Rows of several members one of which has to be given."""
 
 
-def repair_several(case: RefusalCase, error: Violation, description: Described | None, group: str) -> Repair | None:
+def repair_several(case: RefusalCase, error: Violation, group: str) -> Repair | None:
     """Return what follows from a complaint about several members; None where it is about one, or says a limit."""
     request = case.request
+    if (missed := _answering_element(request, error)) is not None:
+        return missed
     is_other_call = request.protocol is Protocol.GRPC and error.type not in _OF_VALUES
     if case.exchange.status not in _STATUSES or is_other_call or error.stated.keys() - {"enum"}:
         return None
@@ -81,15 +81,15 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
     here = [error.pointer] if error.pointer.count("/") > 1 else []
     pair = list(dict.fromkeys([*here, *sent]))
     is_pair = len(pair) == 2 and _parent(pair[0]) == _parent(pair[1])
-    return _to_fit(case, pair, description) if is_ordered and is_pair else None
+    return _to_fit(case, pair) if is_ordered and is_pair else None
 
 
-def _to_fit(case: RefusalCase, places: Sequence[str], description: Described | None) -> Repair:
+def _to_fit(case: RefusalCase, places: Sequence[str]) -> Repair:
     """Return the question at the places of values that do not fit together."""
-    questions = [(place, trim_schema(declared_place(case, place, description).schema)) for place in places]
+    questions = [(place, trim_schema(case.declared_place(place).schema)) for place in places]
     message = "Give values that fit together. The server does not say which of them is wrong."
     question = ask(SchemaViolation(places[0], "related", {}), case.request, message, places=questions)
-    return Repair(tuple(question.suggestions), question.type, "Values do not fit together.", "VALUES_DISAGREE")
+    return repair_of(question, "Values do not fit together.", "VALUES_DISAGREE")
 
 
 def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | None:
@@ -97,18 +97,15 @@ def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | No
     edits: list[Suggestion] = []
     for kept in places if len(places) <= _MOST_MEMBERS else ():
         others = [place for place in places if place != kept]
-        ops: list[Operation] = []
-        try:
-            for place in others:
-                ops += guarded_edit(request, place, value_at(request, place), {"op": "remove", "path": place})
-        except PatchError:
+        removed = [guarded_ops(request, one, value_at(request, one), {"op": "remove", "path": one}) for one in others]
+        if not all(removed):
             return None
+        ops = [op for each in removed for op in each]
         violation = SchemaViolation(others[0], "exclusive", {})
         edits.append(left_out(violation, request, ops, f"Send {_called(kept)} without the others."))
     if not edits:
         return None
-    choice, diagnosis = options(edits, group), "Only one of several values may be sent."
-    return Repair(tuple(choice.suggestions), choice.type, diagnosis, "VALUES_EXCLUDE", choice.recovery)
+    return repair_of(options(edits, group), "Only one of several values may be sent.", "VALUES_EXCLUDE")
 
 
 def _parent(place: str) -> str:
@@ -153,7 +150,7 @@ def _named(reading: Reading, members: Sequence[tuple[str, str]], near: str, end:
     return [place for _, place in sorted(found)]
 
 
-def answering_element(request: Request, error: Violation) -> Repair | None:
+def _answering_element(request: Request, error: Violation) -> Repair | None:
     """Return the question for the element that a list lacks behind the one that has an identifier.
 
     `The following tool_call_ids did not have response messages: call_A`: what the call gave only whoever made it knows.
@@ -180,9 +177,7 @@ def answering_element(request: Request, error: Violation) -> Repair | None:
     message = "Give the element that belongs there: the server misses what answers the one with this identifier."
     violation = SchemaViolation(target, "required", {})
     (question,) = ask(violation, request, message, schema={"type": "object"}).suggestions
-    return Repair(
-        ({**question, "patch": ops},), "recovery_guidance", "An element of a list is missing.", "VALUE_MISSING"
-    )
+    return repair_of(Proposal([{**question, "patch": ops}]), "An element of a list is missing.", "VALUE_MISSING")
 
 
 _ANSWER_TO: Final = ".answer-to"

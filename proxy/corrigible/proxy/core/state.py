@@ -38,13 +38,13 @@ from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import (
     Proposal,
-    Repair,
     Suggestion,
     ask,
     edit,
     guarded_edit,
     is_secret,
     options,
+    repair_of,
     result_of,
 )
 from corrigible.rules.violation import Violation
@@ -90,8 +90,6 @@ _HELD: Final = word_set("use used taken occupied booked reserved")
 """Words for what somebody else may hold, where it is no name: a room, a seat."""
 _NOT_HELD: Final = "already been taken"
 """What Rails says of what is created."""
-_LABELS: Final = frozenset({"name", "title"})
-"""Members that name a resource for people: beside another one, such as `slug`, they need not be free."""
 _NAMING_WORDS: Final = frozenset(NAMING) - {"id", "email", "code"}
 """Last words of members that name what is created, and not what it belongs to, as `userId` does."""
 _SHORTEST_TOLD: Final = 2
@@ -169,7 +167,7 @@ class _State:
         suggestions: list[dict[str, Any]] = list(proposal.suggestions)
         if lookups := [f"GET {one.path}" for one in self._seen]:
             suggestions = [{**one, "evidence": {"kind": "lookup", "lookups": lookups}} for one in suggestions]
-        return result_of(Repair(tuple(suggestions), proposal.type, *why, proposal.recovery), _STATE, self._seen)
+        return result_of(repair_of(proposal._replace(suggestions=suggestions), *why), _STATE, self._seen)
 
     def _tells(self, value: Json) -> bool:
         """Whether the message repeats a value."""

@@ -28,6 +28,7 @@ from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import choices, types
+from corrigible.rules.schema_repair.suggestion import confirmed
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
@@ -301,11 +302,10 @@ def _is_filled_in(edit: Edit) -> bool:
 
 def _is_more(edit: Edit) -> bool:
     """Whether more may be asked for than was: a larger number, the other truth value, other words, another time."""
-    is_flagged = bool(edit.suggestion["safety"].get("changes_intent"))
     values = [one for one in edit.changes if one.place.startswith(("/body/", "/query/")) and not one.is_move]
-    if is_flagged:  # the only value that there is, or a text cut to its length, is no more than was asked for
+    if edit.is_flagged:  # the only value that there is, or a text cut to its length, is no more than was asked for
         values = [one for one in values if "const" not in edit.refused.schema(one.place) and not _is_cut(one)]
-    return any(_is_raised(one, is_flagged=is_flagged) for one in values)
+    return any(_is_raised(one, is_flagged=edit.is_flagged) for one in values)
 
 
 def _is_decisive(edit: Edit) -> bool:
@@ -323,7 +323,7 @@ def _is_no_wish(edit: Edit) -> bool:
 
 def _other_values(edit: Edit) -> list[Change]:
     """Return the changes that put another value where one was sent, of an edit that says that it changes the intent."""
-    if not edit.suggestion["safety"].get("changes_intent"):
+    if not edit.is_flagged:
         return []
     return [one for one in edit.changes if not one.is_move and not is_same_value(one.old, one.new)]
 
@@ -400,19 +400,8 @@ def _gated(refused: Refused, result: RuleResult, error: Violation) -> RuleResult
 
 def may_be_sent(edit: Edit) -> bool:
     """Whether an edit may be sent unasked."""
-    is_flagged = bool(edit.suggestion["safety"].get("changes_intent"))
-    return (is_flagged or edit.is_enough) and not vetoes_against(edit)
-
-
-def vetoes_against(edit: Edit) -> list[str]:
-    """Return the names of the vetoes against an edit."""
-    is_flagged = bool(edit.suggestion["safety"].get("changes_intent"))
-    return [one.name for one in VETOES if (one.of_all or not is_flagged) and one.holds(edit)]
-
-
-def confirmed(suggestion: Mapping[str, Json]) -> dict[str, Json]:
-    """Return an edit that somebody has to agree to."""
-    return {**suggestion, "safety": {**suggestion.get("safety", {}), "requires_confirmation": True}}
+    is_vetoed = any(one.holds(edit) for one in VETOES if one.of_all or not edit.is_flagged)
+    return (edit.is_flagged or edit.is_enough) and not is_vetoed
 
 
 def is_unasked(suggestion: Mapping[str, Any]) -> bool:

@@ -16,14 +16,14 @@ Knows: errors, requests, descriptions. Does not know: rules, suggestions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.base import Described
 from corrigible.adapters.formats.pointers import steps
 from corrigible.adapters.formats.sent_places import SentValue, sent_places
 from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.operation import ANY
+from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.json_text import fault
@@ -51,37 +51,37 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from .api_profile import RefusalCase
 from .evidence import is_within
 from .request_at_fault import (
-    BAD_REQUEST,
     BY_THE_TEXT_ONLY,
     CHOSE_NONE,
-    METHOD_NOT_ALLOWED,
-    NOT_ACCEPTABLE,
     OF_UNKNOWN,
-    SERVER_FAULT,
-    UNAUTHORIZED,
     refuses_a_member,
     says_no_path,
     says_no_route,
     says_nothing,
 )
 
-_ABOUT_THE_ROUTE: Final = frozenset({404, METHOD_NOT_ALLOWED, 410, 501})
+_ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
 """Of these, the ones that say first of all that the path or the method is wrong."""
 
 
 class ViolationFinder:
     """Finds what may be wrong with the request of one refusal."""
 
-    def __init__(
-        self,
-        case: RefusalCase,
-        description: Described,
-        violations_at: Callable[[str], Sequence[SchemaViolation]],
-    ) -> None:
-        """`violations_at` gives the violations of the request at a place, of the empty place all of them."""
-        self._case, self._description = case, description
+    def __init__(self, case: RefusalCase) -> None:
+        self._case, self._description = case, case.description
         self._request, self._operation = case.request, case.match.operation
-        self._violations_at = violations_at
+        self._violations: dict[str, Sequence[SchemaViolation]] = {}
+        self.validating = 0
+        """Steps that validating once has taken at most."""
+
+    def violations_at(self, pointer: str = "") -> Sequence[SchemaViolation]:
+        """Return the schema violations of the request as it was, at a place or anywhere: each is validated once."""
+        if pointer not in self._violations:
+            before = remaining()
+            found = self._description.schema_violations(self._request, self._operation, pointer)
+            self._violations[pointer] = tuple(found)
+            self.validating = max(self.validating, before - remaining())
+        return self._violations[pointer]
 
     def candidates(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the violations that an error may be about, the likeliest first."""
@@ -92,35 +92,30 @@ class ViolationFinder:
             wrong = self._description.nearest_operation(self._request.method, self._request.path)
             return () if wrong is None or not _may_be_of_method(error.message) else (wrong,)
         is_of_another = error.stated and status == 404 and self._request.protocol is not Protocol.HTTP
-        is_of_a_value = status == UNAUTHORIZED and error.pointer and error.stated  # and not about credentials
-        if error.type in BY_THE_TEXT_ONLY or status == SERVER_FAULT or is_of_another or is_of_a_value:
+        if error.type in BY_THE_TEXT_ONLY or status == 500 or is_of_another:
             return self._stated(error)
-        if status == UNAUTHORIZED:
-            # Of a login without a member that the description requires the credentials are not known to be wrong.
-            everywhere = self._violations_at("") if self._operation else ()
-            return everywhere if any(one.keyword == "required" for one in everywhere) else ()
-        if status == NOT_ACCEPTABLE:
+        if status == 406:
             # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
-            in_head = (one for one in self._violations_at("") if not one.pointer.startswith(("/body", "/headers")))
+            in_head = (one for one in self.violations_at("") if not one.pointer.startswith(("/body", "/headers")))
             return [one for one in in_head if one.keyword == "enum"]
-        is_routeless = status == BAD_REQUEST and not self._operation and _lacks_route(error.message, self._request)
+        is_routeless = status == 400 and not self._operation and _lacks_route(error.message, self._request)
         if status in _ABOUT_THE_ROUTE or is_routeless:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:
                 wrong = self._description.nearest_operation(self._request.method, self._request.path)
                 is_told = says_no_path(error.message) or self._request.path in error.message
-                if wrong is None or (wrong.keyword == "around" and status != METHOD_NOT_ALLOWED and not is_told):
+                if wrong is None or (wrong.keyword == "around" and status != 405 and not is_told):
                     return ()
                 if is_routeless and wrong.keyword in ("elsewhere", "base"):
                     wrong = wrong._replace(keyword="around")  # a 400 is no proof that the path is what is wrong
-                return (told_apart(wrong, self._request, self._description),)
+                return (told_apart(wrong, self._case),)
             route = list(self._of_route(error, status))
-            if route or status != METHOD_NOT_ALLOWED:
+            if route or status != 405:
                 return route if route or not self._is_located(error) else self._at(error)
         if not self._operation:
             return self._of_silence(error) or self._stated(error)
         violations = self._at(error) if self._is_located(error) else self._anywhere(error)
-        violations = [noted(one, self._request, self._operation, self._description) for one in violations]
+        violations = [noted(one, self._case) for one in violations]
         # What stands in brackets may be the name of a field, which no parameter declares.
         is_inside = error.pointer.startswith("/query/") and "[" in error.pointer
         near = self._description.misspelt_words(self._request, error.message) if is_inside or not violations else ()
@@ -139,7 +134,7 @@ class ViolationFinder:
     def _anywhere(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the violations of the whole request, the likeliest first; none where it is about other places."""
         chances = self._chances(error)
-        violations = self._violations_at(error.pointer) or self._violations_at("")
+        violations = self.violations_at(error.pointer) or self.violations_at("")
         missing = {one.pointer.rpartition("/")[0] for one in violations if one.keyword == "required"}
         known = {one.pointer for one in violations}
         respelt = [
@@ -175,8 +170,8 @@ class ViolationFinder:
 
         Some servers answer 400 to whatever they have no route for. Whoever calls has to confirm it.
         """
-        is_silent = not error.pointer and not error.stated and says_nothing(error.message, BAD_REQUEST)
-        if self._case.exchange.status != BAD_REQUEST or not is_silent or self._request.protocol is not Protocol.HTTP:
+        is_silent = not error.pointer and not error.stated and says_nothing(error.message, 400)
+        if self._case.exchange.status != 400 or not is_silent or self._request.protocol is not Protocol.HTTP:
             return ()
         wrong = self._description.nearest_operation(self._request.method, self._request.path)
         if wrong is None or wrong.keyword not in ("path", "base", "method"):
@@ -188,7 +183,7 @@ class ViolationFinder:
         if error.pointer.startswith(("/body", "/query", "/headers")):
             return
         # The path may be another operation's by mistake: then its parameters do not fit.
-        wrong = [one for one in self._violations_at("") if one.pointer in ("/path", "/method")]
+        wrong = [one for one in self.violations_at("") if one.pointer in ("/path", "/method")]
         if wrong:
             yield from wrong
             return
@@ -206,13 +201,13 @@ class ViolationFinder:
         if error.pointer in ("/body", "/query", "/headers"):
             return bool(error.stated)
         return (error.constraint == "required" or value_at(self._request, error.pointer) is not MISSING) or bool(
-            self._violations_at(error.pointer)
+            self.violations_at(error.pointer)
         )
 
     def _at(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return what an error with a place is about."""
         declared = self._description.declared_place(self._request, self._operation, error.pointer)
-        there = [one for one in self._violations_at(error.pointer) if not self._is_known(one, error)]
+        there = [one for one in self.violations_at(error.pointer) if not self._is_known(one, error)]
         if CONTENT in declared.schema and error.constraint != "required":
             return there  # what is stated is about what the text holds
         stated = stated_violation(error, self._request, declared)
@@ -223,7 +218,7 @@ class ViolationFinder:
             return self._missed(there, error)
         if there:
             return there
-        around = [one for one in self._violations_at("") if error.pointer.startswith(f"{one.pointer}/")]
+        around = [one for one in self.violations_at("") if error.pointer.startswith(f"{one.pointer}/")]
         # That the whole body has none of several forms says less than the server does.
         if around and not all(one.pointer == "/body" and one.keyword in ALTERNATIVES for one in around):
             return around
@@ -252,7 +247,7 @@ class ViolationFinder:
                 out.append(misplaced)
             elif near_names(segments(one.pointer)[-1], one.siblings):
                 out.append(one)
-        return out or [one for one in self._violations_at("") if one.keyword == "required"]
+        return out or [one for one in self.violations_at("") if one.keyword == "required"]
 
     def _is_known(self, violation: SchemaViolation, error: Violation) -> bool:
         """Whether the server tells of the value of a member that is undeclared, allowed, and no misspelling.
@@ -266,8 +261,6 @@ class ViolationFinder:
             or not error.message
             or (error.constraint != "enum" and refuses_a_member(error.message))
         ):
-            return False
-        if any(one.pointer == violation.pointer for one in self._violations_at("")):
             return False
         return not near_names(segments(violation.pointer)[-1], violation.siblings)
 
@@ -469,11 +462,9 @@ def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) 
     Also of one that the description has, where only the server writes it, or the server says that it must not be there.
     """
     value = value_at(request, error.pointer)
-    where, *names = segments(error.pointer) or [""]
+    _, *names = segments(error.pointer) or [""]
     is_barred, is_of_the_server = is_told_to_be_left_out(error), error.constraint == "readOnly"
     if not (error.constraint in OF_UNKNOWN or is_barred or is_of_the_server) or value is MISSING or not names:
-        return None
-    if where not in ("body", "query"):
         return None
     if is_barred and (names[-1] in declared.siblings or not near_names(names[-1], declared.siblings)):
         return SchemaViolation(error.pointer, BARRED, declared.schema, value)
@@ -554,11 +545,12 @@ def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
 _WRITES: Final = ("POST", "PUT", "PATCH")
 
 
-def noted(violation: SchemaViolation, request: Request, operation: str, description: Described) -> SchemaViolation:
+def noted(violation: SchemaViolation, case: RefusalCase) -> SchemaViolation:
     """Note of a parameter that is missing that its operation takes no body, where one was sent; and what that holds.
 
     Or that its body is an object without such a member.
     """
+    request, operation, description = case.request, case.match.operation, case.description
     if violation.keyword != "required" or not violation.pointer.startswith("/query/") or not request.body:
         return violation
     if description.body_schemas(operation):
@@ -570,13 +562,14 @@ def noted(violation: SchemaViolation, request: Request, operation: str, descript
     return violation._replace(schema={**violation.schema, NOT_OF_BODY: []}) if is_all else violation
 
 
-def told_apart(wrong: SchemaViolation, request: Request, description: Described) -> SchemaViolation:
+def told_apart(wrong: SchemaViolation, case: RefusalCase) -> SchemaViolation:
     """Return a violation of the method of a write, unsure where another one may be meant.
 
     Nothing was sent to what takes something, so that it may have been meant to read. Or the path with one name more has
     the method: `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten. Of a read that
     takes all of the body in its query, and of writes those whose body takes it, no other one is meant.
     """
+    request, description = case.request, case.description
     if wrong.keyword != "method" or request.method not in _WRITES:
         return wrong
     offered = [str(one) for one in choices(wrong.schema)]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from corrigible.proxy.build import build_dispatcher
-from corrigible.proxy.core.loop.shared import SharedLoops
+from corrigible.proxy.core.loop.detector import SharedLoops
 from corrigible.proxy.http.api_routes import ApiRoute
 from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher

@@ -11,10 +11,11 @@ import os
 import pickle
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from corrigible.proxy.build import work_of
 from corrigible.proxy.runtime.fork_server import LENGTH, RUN, ForkServer, Served, adopt_orphans, name_process
 
 from .corrector_process import UNIX, Job
@@ -37,23 +38,27 @@ _LOOK: Final = 0.25
 """Seconds between two looks at what may have ended, or be stuck."""
 
 
+def addresses_in(folder: Path, count: int) -> list[str]:
+    """Return where correctors listen."""
+    return [f"{UNIX}{folder / f'corrector-{number}.sock'}" for number in range(count)]
+
+
 class Correctors:
     """All correctors of a proxy. Each has a socket of its own, and whoever takes its place has the same."""
 
-    def __init__(self, job: Job, folder: Path, count: int, say: Callable[[str], None]) -> None:
+    def __init__(self, job: Job, folder: Path, addresses: Sequence[str], say: Callable[[str], None]) -> None:
         """Fork what they are forked from. Call it while the process has one thread."""
 
         def serve(address: str) -> None:
             name_process("corrector")
             run_corrector(job, address, admin=folder / ADMIN)
 
-        served: Served = {"serve": serve, "reload": job.work["reload"]}
+        # What forks a corrector forks its workers, too: these have large tasks, and a limit.
+        served: Served = {**work_of(job.work, job.loops), "serve": serve}
         adopt_orphans()
-        # Large tasks are for workers of a corrector, which have a limit.
         self._server = ForkServer(served, memory=None, nicer=_NICER)
         self._say = say
-        self.addresses = [f"{UNIX}{folder / f'corrector-{number}.sock'}" for number in range(count)]
-        self._replicas = [_Replica(self._server, address) for address in self.addresses]
+        self._replicas = [_Replica(self._server, address) for address in addresses]
         self._watching: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:

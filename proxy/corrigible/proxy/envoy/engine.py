@@ -24,10 +24,10 @@ from corrigible.proxy.runtime.fork_server import keep_what_exists, most_connecti
 from . import CannotStart
 from .bootstrap import WATCHED, bootstrap
 from .corrector_process import Job
-from .correctors import Correctors
+from .correctors import Correctors, addresses_in
 from .gateway import Gateway
 from .log_line import STATS, entry_of, fields_of, passed_class, passed_of
-from .process import ADMIN, PRESSURE, EnvoyProcess, PrivateFolder
+from .process import ADMIN, PRESSURE, EnvoyProcess, PrivateFolder, configure
 
 _ACTIVE: Final = "http.callers.downstream_rq_active"
 _CONNECTIONS: Final = "http.callers.downstream_cx_active"
@@ -69,12 +69,19 @@ def run(engine: EnvoyEngine, recorder: Recorder, line: Callable[[str], str], sta
     Call it while the process has one thread.
     """
     raise_limit()  # which Envoy inherits
-    keep_what_exists()
-    with (
-        closing(PrivateFolder()) as folder,
-        closing(Correctors(engine.job, folder.path, engine.correctors, recorder.say)) as correctors,
-    ):
-        status, problem = asyncio.run(_Run(engine, recorder, folder, correctors).until_signalled(line, started))
+    with closing(PrivateFolder()) as folder:
+        addresses = addresses_in(folder.path, engine.correctors)
+        gateway = replace(
+            engine.gateway,
+            correctors=addresses,
+            admin=str(folder.path / ADMIN),
+            connections=2 * most_connections(),  # idle ones make room before: a burst is not refused
+            pressure=str(folder.path / PRESSURE),
+        )
+        configure(bootstrap(gateway), folder.path)  # what is done before the fork takes memory once
+        keep_what_exists()
+        with closing(Correctors(engine.job, folder.path, addresses, recorder.say)) as correctors:
+            status, problem = asyncio.run(_Run(engine, recorder, folder, correctors).until_signalled(line, started))
     if problem is not None:
         print(f"corrigible proxy: {problem}", file=sys.stderr, flush=True)
     recorder.close()
@@ -100,20 +107,12 @@ class _Run:
         loop, stop, force = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, lambda: (force if stop.is_set() else stop).set())
-        gateway = replace(
-            self._engine.gateway,
-            correctors=self._correctors.addresses,
-            admin=str(self._folder / ADMIN),
-            connections=2 * self._most,  # idle ones make room before: a burst is not refused
-            pressure=str(self._folder / PRESSURE),
-        )
+        gateway = self._engine.gateway
         at = f"{gateway.host}:{gateway.port}"
         self._keeping = asyncio.create_task(self._kept.stay_kept())
         try:
             await self._correctors.start()  # before Envoy: whoever finds its port open gets corrections
-            envoy = await EnvoyProcess.start(
-                bootstrap(gateway), self._folder, self._logged, threads=self._engine.threads
-            )
+            envoy = await EnvoyProcess.start(self._folder, self._logged, threads=self._engine.threads)
         except (CannotStart, OSError) as problem:
             return 1, f"cannot listen on {at}: {problem}"
         try:
@@ -128,7 +127,6 @@ class _Run:
             await envoy.stop()
 
     async def _serve(self, envoy: EnvoyProcess, stop: asyncio.Event, force: asyncio.Event) -> tuple[int, str | None]:
-        keep_what_exists()  # Envoy's configuration was made of ten times as much
         counting = [asyncio.create_task(self._count(envoy)), asyncio.create_task(self._make_room(envoy))]
         self._recorder.refresh = lambda: self._refresh(envoy)
         ended, stopping = asyncio.create_task(envoy.wait()), asyncio.create_task(stop.wait())

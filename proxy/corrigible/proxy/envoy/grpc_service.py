@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corrigible.proxy.core.corrector import Outcome
-from corrigible.proxy.core.loop.shared import SharedLoops
+from corrigible.proxy.core.loop.detector import SharedLoops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.grpc.channel import Secured, open_upstream
 from corrigible.proxy.grpc.corrector import GrpcCorrector

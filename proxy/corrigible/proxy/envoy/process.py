@@ -107,6 +107,7 @@ ADMIN: Final = "admin.sock"
 """In the folder of a process."""
 PRESSURE: Final = "pressure"
 """In the same folder, says which part of the connections is in use."""
+_CONFIG: Final = "envoy.json"
 DRAIN_SECONDS: Final = 5.0
 _FAREWELL: Final = 2.0
 """Seconds that idle connections get for their end, of these."""
@@ -125,6 +126,12 @@ _TAIL: Final = 20
 _TAKEN: Final = re.compile(r"cannot bind '[^']*': (?P<reason>[^\n.]*)")
 
 
+def configure(config: Mapping[str, Any], folder: Path) -> None:
+    """Write what Envoy is to read in this folder. Raises OSError."""
+    _tell(folder, 0.0)
+    (folder / _CONFIG).write_text(json.dumps(config), "utf-8")
+
+
 class EnvoyProcess:
     """A running Envoy."""
 
@@ -136,20 +143,15 @@ class EnvoyProcess:
         self._readers = [asyncio.create_task(self._read_log()), asyncio.create_task(self._read_errors())]
 
     @classmethod
-    async def start(
-        cls, config: Mapping[str, Any], folder: Path, on_line: Callable[[bytes], object], *, threads: int
-    ) -> EnvoyProcess:
+    async def start(cls, folder: Path, on_line: Callable[[bytes], object], *, threads: int) -> EnvoyProcess:
         """Start Envoy, and return once it listens. `on_line` gets the lines of its access log.
 
-        `folder` is private: the configuration is written there, and the admin socket is in it. Raises CannotStart.
+        `folder` is private: the configuration is there, and the admin socket. Raises CannotStart.
         """
-        _tell(folder, 0.0)
-        file = folder / "envoy.json"
-        file.write_text(json.dumps(config), "utf-8")
         process = await asyncio.create_subprocess_exec(
             *_dying_with(os.getpid()),
             envoy_path(),
-            *("--config-path", str(file), "--disable-hot-restart", "--concurrency", str(threads)),
+            *("--config-path", str(folder / _CONFIG), "--disable-hot-restart", "--concurrency", str(threads)),
             *("--log-level", "error", "--log-format", "%v", "--file-flush-interval-msec", "50"),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

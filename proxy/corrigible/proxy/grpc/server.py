@@ -30,7 +30,7 @@ from corrigible.proxy.build import build_dispatcher
 from corrigible.proxy.core.corrector import OUR_ERROR, Outcome
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.loop.shared import SharedLoops
+from corrigible.proxy.core.loop.detector import SharedLoops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.message_head import is_forwarded
 from corrigible.proxy.runtime.dispatcher import Attempt, Dispatcher, Task, unanswered

@@ -47,7 +47,7 @@ class ApiRoute:
     upstream: Upstream | None = None
     """None where the connection says where requests go."""
     hosts: frozenset[str] = frozenset()
-    """Without a port, in lower case. Empty: any."""
+    """In lower case, with the port where only that one is meant. Empty: any."""
     prefix: str = ""
     """`/name`. Empty: any path."""
     name: str = ""
@@ -55,9 +55,9 @@ class ApiRoute:
     label: str = ""
     """What the log and the metrics call it: its name, else its packs."""
 
-    def takes(self, host: str, path: str) -> bool:
-        """Whether a request is for this API."""
-        if self.hosts and host not in self.hosts:
+    def takes(self, names: frozenset[str], path: str) -> bool:
+        """Whether a request is for this API. `names` are those of the host: without the port, and with it."""
+        if self.hosts and self.hosts.isdisjoint(names):
             return False
         return not self.prefix or path == self.prefix or path.startswith(f"{self.prefix}/")
 
@@ -70,7 +70,9 @@ class ApiRoute:
 class ApiRoutes:
     """All APIs of one proxy."""
 
-    def __init__(self, routes: Sequence[ApiRoute]) -> None:
+    def __init__(self, routes: Sequence[ApiRoute], *, are_passed_by: bool = False) -> None:
+        """`are_passed_by`: whether requests for other hosts are forwarded as they are. Else they are refused."""
+        self.are_passed_by = are_passed_by
         # Longer prefixes first, and a named host before any host.
         self._routes = sorted(routes, key=lambda route: (not route.hosts, -len(route.prefix)))
         self._only = routes[0] if len(routes) == 1 and not routes[0].hosts and not routes[0].prefix else None
@@ -85,8 +87,7 @@ class ApiRoutes:
 
     def find(self, host: str, target: str) -> ApiRoute | None:
         """Return the API of a request, None if there is none for it."""
-        name = host.lower() if host.startswith("[") else host.partition(":")[0].lower()
-        if name.startswith("["):
-            name = name.partition("]")[0][1:]
-        path = target.partition("?")[0]
-        return next((route for route in self._routes if route.takes(name, path)), None)
+        host = host.lower()
+        name = host.partition("]")[0][1:] if host.startswith("[") else host.partition(":")[0]
+        path, names = target.partition("?")[0], frozenset((name, host))
+        return next((route for route in self._routes if route.takes(names, path)), None)

@@ -7,7 +7,7 @@ which it does not see, are for unknown methods only.
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any
 
 import mcp.types as types
 from mcp.server.lowlevel import Server
@@ -15,8 +15,7 @@ from mcp.server.stdio import stdio_server
 
 from corrigible.client.toolset import Toolset
 
-FEEDBACK: Final = "corrigible/recovery_feedback"
-"""The member of a result's `_meta` with the feedback as JSON: for clients, not for the model."""
+from .relay import META
 
 
 def mcp_server(toolset: Toolset, name: str) -> Server[Any]:
@@ -43,7 +42,7 @@ def mcp_server(toolset: Toolset, name: str) -> Server[Any]:
     async def call_tool(context: Any, parameters: types.CallToolRequestParams) -> types.CallToolResult:
         result = await toolset.acall(parameters.name, parameters.arguments or {})
         feedback = result.feedback
-        meta: Any = {FEEDBACK: toolset.without_credentials(feedback.document())} if feedback is not None else None
+        meta: Any = {META: toolset.without_credentials(feedback.document())} if feedback is not None else None
         content: list[Any] = [types.TextContent(type="text", text=result.text)]
         return types.CallToolResult(content=content, is_error=result.is_error, _meta=meta)
 

@@ -35,6 +35,8 @@ _BODILESS = frozenset((204, 205, 206, 304))
 _DOCUMENTS = DOCUMENTS.encode()
 PREFIX = "Recovery-Feedback-Prefix"
 """Below which path an API is, in what may be its refusals: clients follow what it suggests nowhere else on the host."""
+PASSED_BY = "corrigible.passed by"
+"""In a flow's metadata: its host is none of those that the proxy knows."""
 _NO_API = "the configuration has no API for this host and path"
 
 
@@ -88,6 +90,9 @@ class CorrectionAddon:
                 flow.response.headers = http.Headers(fields)
                 return
         api = self._apis.only or self._apis.find(flow.request.host_header or "", text_of(data.path))
+        if api is None and self._apis.are_passed_by:
+            flow.metadata[PASSED_BY] = True
+            return
         if api is None:
             flow.metadata[REASON] = _NO_API
             flow.response = http.Response.make(404, error_body(_NO_API), {"Content-Type": ERROR_TYPE.decode()})
@@ -109,6 +114,9 @@ class CorrectionAddon:
         """Decide what to buffer: possible errors and small responses. All others are streamed."""
         response = flow.response
         if response is None or flow.metadata.get(REASON) == _NO_API:
+            return
+        if PASSED_BY in flow.metadata:
+            response.stream = True
             return
         own_location, prefix = self._api(flow).own_location, self._found(flow).prefix
         if prefix:  # a success may refuse in its body as well
@@ -158,6 +166,8 @@ class CorrectionAddon:
 
     def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Correct a candidate (that is the awaitable), or log the exchange."""
+        if PASSED_BY in flow.metadata:
+            return None
         if self.is_candidate(flow):
             return self._correct(flow)
         status, operation = 0, ""
@@ -241,6 +251,8 @@ class CorrectionAddon:
 
     def error(self, flow: http.HTTPFlow) -> None:
         """Log an exchange that broke off: no response from the upstream, or the client is gone."""
+        if PASSED_BY in flow.metadata:
+            return
         message = flow.error.msg if flow.error else ""
         is_callers_end = CALLERS_END in flow.metadata or is_callers(message)
         failure = None if is_callers_end else failure_text(message)

@@ -16,9 +16,10 @@ import asyncio
 import errno
 import logging
 import os
+import re
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +38,7 @@ from mitmproxy import options
 from mitmproxy.addonmanager import traverse
 from mitmproxy.addons import block, core, next_layer, proxyserver
 from mitmproxy.addons.tlsconfig import TlsConfig
+from mitmproxy.certs import CertStore
 from mitmproxy.master import Master
 from mitmproxy.net import tls as net_tls
 from mitmproxy.proxy import layer
@@ -132,6 +134,15 @@ def _choose_protocol(connection: SSL.Connection, offers: list[bytes]) -> Any:
     return next((protocol for protocol in protocols if protocol in offers), SSL.NO_OVERLAPPING_PROTOCOLS)
 
 
+def authority(folder: Path) -> Path:
+    """Return the certificate of an authority that is kept in a folder of its owner's, made where there is none."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    if not (folder / "mitmproxy-ca.pem").exists():
+        CertStore.create_store(folder, "mitmproxy", 2048, organization="Corrigible", cn="Corrigible on this machine")
+    return folder / "mitmproxy-ca-cert.pem"
+
+
 EngineMode = Literal["reverse", "regular", "transparent"]
 DRAIN_SECONDS = 5.0
 
@@ -162,6 +173,12 @@ class Settings:
     """Whether there are several APIs: `upstream` is one of them, and each request names its own."""
     is_secure: bool = False
     """Whether one of several APIs uses TLS, so that it may speak HTTP/2."""
+    only_hosts: Sequence[str] = ()
+    """`host[:port]` of what the regular mode looks at; it tunnels every other connection. Empty: it looks at all."""
+    authority: Path | None = None
+    """Folder of the certificate authority; None: mitmproxy's own."""
+    credentials: Path | None = None
+    """Folder of `HOST.pem`, the client certificate for each host that gets one. Look-ups have none."""
 
     @property
     def spec(self) -> str:
@@ -323,6 +340,12 @@ def _master(settings: Settings, addon: CorrectionAddon) -> Master:
         keep_host_header=settings.is_routed,  # the addon needs it, and writes the API's own
         **trust_options(settings.trust),
     )
+    if settings.only_hosts:
+        update(allow_hosts=[rf"^{re.escape(one)}(:\d+)?$" for one in settings.only_hosts])
+    if settings.authority is not None:
+        update(confdir=str(settings.authority))
+    if settings.credentials is not None:
+        update(client_certs=str(settings.credentials))
     return master
 
 

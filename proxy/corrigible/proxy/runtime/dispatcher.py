@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.loop.shared import SharedLoops
+from corrigible.proxy.core.loop.detector import SharedLoops
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import record
 

@@ -5,6 +5,7 @@ Knows: processes, their limits, a socket to each. Does not know: what the work i
 Two servers are forked while there is one thread, and do no task: what they fork later is as fresh as that, and there in
 milliseconds. One forks all workers, the other one waits: it takes the place of the first when that ends, whatever that
 ended by, and forks another one to wait. They end with their parent, and workers with the server that forked them.
+A worker may order workers of its own from the same server: they end with it.
 
 What a process does about itself: its memory, its name, the children of its children, and its file descriptors.
 """
@@ -16,6 +17,7 @@ import ctypes
 import gc
 import os
 import pickle
+import select
 import signal
 import socket
 import struct
@@ -24,7 +26,7 @@ import tempfile
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Self
 
 try:
     import resource
@@ -113,10 +115,14 @@ arguments)`."""
 ASK, DONE, FAILED = "ask", "done", "failed"
 """Messages from them: `(ASK, question)`, `(DONE, value, bytes of memory it took at most)`, `(FAILED, why)`."""
 
-_ORDER: Final = struct.Struct("!cQ")
+_ORDER: Final = struct.Struct("!cQqi")
+"""What is ordered, its number, and of a worker the bytes it may take (`_ANY`) and its niceness."""
+_ANY: Final = -1
 _SPAWN, _KILL, _LEARN, _SERVER = b"s", b"k", b"l", b"f"
 _is_forked = False
 """Whether this process is below a fork server."""
+_above: socket.socket | None = None
+"""Where a worker orders workers of its own."""
 _ENDING: Final = 5.0
 """Seconds in which a server that is told to end its workers does."""
 NICER: Final = 5
@@ -132,6 +138,9 @@ class _Server:
     """Of its process among those that the other one forked; 0 where the parent forked it."""
     pid: int
     """0 where the other one forked it."""
+
+    def __post_init__(self) -> None:
+        self.orders.setblocking(False)  # a server that does not read must not stop who orders
 
     def has_ended(self) -> bool:
         try:
@@ -152,23 +161,38 @@ class _Server:
 class ForkServer:
     """The parent's end: orders workers, and has them killed."""
 
+    _spare: _Server | None
+    _groups: list[int]
+
     def __init__(self, served: Served, *, memory: int | None, nicer: int = NICER) -> None:
         """Fork the servers. Call it while the process has one thread.
 
         `memory` is how many bytes a worker may take beyond what it starts with; None for any. `nicer` is by how much
-        other processes come before workers.
+        this process comes before workers.
         """
         sys.stdout.flush()
         sys.stderr.flush()
-        self._count = 0
-        self._now = _forked(served, memory, nicer)
-        self._spare: _Server | None = None
+        self._be(_forked(served), memory, nicer)
         try:
-            self._spare = _forked(served, memory, nicer)
+            self._spare = _forked(served)
         except BaseException:
             self.close()
             raise
+        self._has_spare = True
         self._groups = [] if _is_forked else [self._now.pid, self._spare.pid]
+
+    def _be(self, now: _Server, memory: int | None, nicer: int) -> None:
+        self._now, self._spare, self._has_spare, self._groups, self._count = now, None, False, [], 0
+        self._limits = _ANY if memory is None else memory, os.nice(0) + nicer
+
+    @classmethod
+    def above(cls, *, memory: int | None, nicer: int = NICER) -> Self | None:
+        """Return the server that forked this worker, which serves it, too; None where this process is no worker."""
+        if _above is None:
+            return None
+        server = cls.__new__(cls)
+        server._be(_Server(_above, 0, 0), memory, nicer)
+        return server
 
     @property
     def pid(self) -> int:
@@ -190,7 +214,7 @@ class ForkServer:
 
     def _order(self, server: _Server, order: bytes, handed: socket.socket) -> int:
         self._count += 1
-        socket.send_fds(server.orders, [_ORDER.pack(order, self._count)], [handed.fileno()])
+        socket.send_fds(server.orders, [_ORDER.pack(order, self._count, *self._limits)], [handed.fileno()])
         return self._count
 
     def mend(self) -> None:
@@ -204,14 +228,13 @@ class ForkServer:
             self.kill(self._spare.number)
             self._spare.forget()
             self._spare = None
-        if self._spare is None:
+        if self._spare is None and self._has_spare:
             ours, its = socket.socketpair()
             try:
                 number = self._order(self._now, _SERVER, its)
             except OSError:
                 ours.close()
             else:
-                ours.setblocking(False)
                 self._spare = _Server(ours, number, 0)
             finally:
                 its.close()
@@ -224,7 +247,7 @@ class ForkServer:
                 with tempfile.TemporaryFile() as file, contextlib.suppress(OSError):
                     pickle.dump((name, arguments), file, pickle.HIGHEST_PROTOCOL)
                     file.flush()
-                    socket.send_fds(server.orders, [_ORDER.pack(_LEARN, 0)], [file.fileno()])
+                    socket.send_fds(server.orders, [_ORDER.pack(_LEARN, 0, *self._limits)], [file.fileno()])
 
     def is_running(self) -> bool:
         """Whether a server is there: without one no worker is started any more."""
@@ -234,7 +257,7 @@ class ForkServer:
     def kill(self, number: int) -> None:
         """End a worker, whatever it is doing."""
         with contextlib.suppress(OSError):
-            self._now.orders.send(_ORDER.pack(_KILL, number))
+            self._now.orders.send(_ORDER.pack(_KILL, number, *self._limits))
 
     def close(self) -> None:
         """End the servers and all workers."""
@@ -256,28 +279,27 @@ def _reap(group: int) -> None:
             pass
 
 
-def _forked(served: Served, memory: int | None, nicer: int) -> _Server:
+def _forked(served: Served) -> _Server:
     orders, child_end = socket.socketpair()
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
         orders.close()
-        _be_server(child_end, served, memory, nicer, parent)
+        _be_server(child_end, served, parent)
     child_end.close()
-    orders.setblocking(False)  # a server that does not read must not stop the parent
     return _Server(orders, 0, pid)
 
 
-def _be_server(orders: socket.socket, served: Served, memory: int | None, nicer: int, parent: int | None) -> NoReturn:
+def _be_server(orders: socket.socket, served: Served, parent: int | None) -> NoReturn:
     status = 1
     try:
-        _serve(orders, served, memory, nicer, parent)
+        _serve(orders, served, parent)
         status = 0
     finally:
         os._exit(status)
 
 
-def _serve(orders: socket.socket, served: Served, memory: int | None, nicer: int, parent: int | None) -> None:
+def _serve(orders: socket.socket, served: Served, parent: int | None) -> None:
     """Fork as ordered until nobody is there to order. `parent` is who orders, if that forked this process."""
     global _is_forked
     _begin(parent)
@@ -288,39 +310,62 @@ def _serve(orders: socket.socket, served: Served, memory: int | None, nicer: int
     os.closerange(3, orders.fileno())
     os.closerange(orders.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
     gc.freeze()
-    workers: dict[int, int] = {}
+    below: dict[socket.socket, dict[int, int]] = {orders: {}}
+    """By who ordered them, what was forked: the parent orders, and each of its workers."""
     try:
         while True:
-            data, handed, _, _ = socket.recv_fds(orders, _ORDER.size, 1)
-            if len(data) < _ORDER.size:
-                return
-            order, number = _ORDER.unpack(data)
-            if order == _SPAWN and handed:
-                with contextlib.suppress(OSError):  # the parent sees its end of the socket closed
-                    pid = os.fork()
-                    if pid == 0:
-                        _become_worker(orders, handed[0], served, memory, nicer)
-                    workers[number] = pid
-            elif order == _SERVER and handed:
-                with contextlib.suppress(OSError):
-                    pid = os.fork()
-                    if pid == 0:
-                        orders.close()
-                        # No signal tells it of the end of whoever orders, which did not fork it.
-                        _be_server(socket.socket(fileno=handed[0]), served, memory, nicer, None)
-                    workers[number] = pid
-            elif order == _LEARN and handed:
-                with contextlib.suppress(Exception), open(handed[0], "rb", closefd=False) as file:
-                    file.seek(0)
-                    name, arguments = pickle.load(file)
-                    served[name](*arguments)
-            elif order == _KILL and number in workers:
-                _end(workers.pop(number))
-            for descriptor in handed:
-                os.close(descriptor)
+            for orderer in select.select([*below], [], [])[0]:
+                if _obey(orderer, below, served, may_order=orderer is orders):
+                    continue
+                if orderer is orders:
+                    return
+                for pid in below.pop(orderer).values():
+                    _end(pid)
+                orderer.close()
     finally:
-        for pid in workers.values():
-            _end(pid)
+        for workers in below.values():
+            for pid in workers.values():
+                _end(pid)
+
+
+def _obey(
+    orderer: socket.socket, below: dict[socket.socket, dict[int, int]], served: Served, *, may_order: bool
+) -> bool:
+    """Do as one order says: whether there was one. With `may_order` a worker may order some itself."""
+    data, handed, _, _ = socket.recv_fds(orderer, _ORDER.size, 1)
+    if len(data) < _ORDER.size:
+        return False
+    order, number, memory, nice = _ORDER.unpack(data)
+    workers = below[orderer]
+    if order == _SPAWN and handed:
+        with contextlib.suppress(OSError):  # the parent sees its end of the socket closed
+            ours, its = socket.socketpair() if may_order else (None, None)
+            pid = os.fork()
+            if pid == 0:
+                for one in (*below, *([ours] if ours is not None else [])):
+                    one.close()
+                _become_worker(its, handed[0], served, memory, nice)
+            workers[number] = pid
+            if ours is not None and its is not None:
+                its.close()
+                below[ours] = {}
+    elif order == _SERVER and handed:
+        with contextlib.suppress(OSError):
+            pid = os.fork()
+            if pid == 0:
+                # No signal tells it of the end of whoever orders, which did not fork it.
+                _be_server(socket.socket(fileno=handed[0]), served, None)
+            workers[number] = pid
+    elif order == _LEARN and handed:
+        with contextlib.suppress(Exception), open(handed[0], "rb", closefd=False) as file:
+            file.seek(0)
+            name, arguments = pickle.load(file)
+            served[name](*arguments)
+    elif order == _KILL and number in workers:
+        _end(workers.pop(number))
+    for descriptor in handed:
+        os.close(descriptor)
+    return True
 
 
 def _end(pid: int) -> None:
@@ -345,14 +390,14 @@ def _begin(parent: int | None) -> None:
     os.close(nothing)
 
 
-def _become_worker(orders: socket.socket, handed: int, served: Served, memory: int | None, nicer: int) -> None:
+def _become_worker(above: socket.socket | None, handed: int, served: Served, memory: int, nice: int) -> None:
+    global _above
     status = 1
     try:
-        parent = os.getppid()
-        orders.close()
-        _begin(parent)
+        _above = above
+        _begin(os.getppid())
         name_process("corrigible-work")
-        os.nice(nicer)
+        os.nice(nice - os.nice(0))
         _limit(memory)
         work(socket.socket(fileno=handed), served)
         status = 0
@@ -360,8 +405,8 @@ def _become_worker(orders: socket.socket, handed: int, served: Served, memory: i
         os._exit(status)
 
 
-def _limit(memory: int | None) -> None:
-    if memory is None or sys.platform != "linux":
+def _limit(memory: int) -> None:
+    if memory == _ANY or sys.platform != "linux":
         return
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     with contextlib.suppress(ValueError, OSError):  # a harder limit is there already

@@ -71,7 +71,7 @@ class RuleIndex:
     def candidates(self, operation: str, status: int, violation: Violation) -> list[Rule]:
         """Return the rules whose `match` holds, the one to ask first in front."""
         matches: list[tuple[int, Rule]] = []
-        code, types, param = violation.code, violation.types, violation.param
+        code, param = violation.code, violation.param
         keys = [(status, code), (status, ANY), (0, code), (0, ANY)] if code else [(status, ANY), (0, ANY)]
         if written := violation.written_code:
             keys += [(status, written), (0, written)]
@@ -84,12 +84,18 @@ class RuleIndex:
                 if bucket is None:
                     continue
                 for entry in bucket.candidates(message):
-                    on, heard = entry[1].match, types if entry[1].priority >= 0 else types[:1]
-                    if (not on.types or not on.types.isdisjoint(heard)) and (not on.params or param in on.params):
+                    on = entry[1].match
+                    is_heard = not on.types or not on.types.isdisjoint(_heard(entry[1], violation))
+                    if is_heard and (not on.params or param in on.params):
                         matches.append(entry)
         if len(matches) > 1:
             matches = sorted(dict(matches).items())  # a rule that lists two spellings of a code is a candidate once
         return [rule for _, rule in matches]
+
+
+def _heard(rule: Rule, violation: Violation) -> tuple[str, ...]:
+    """Return the types that a rule listens for: of a priority below 0 the first alone."""
+    return violation.types if rule.priority >= 0 else violation.types[:1]
 
 
 def why_not(rule: Rule, operation: str, status: int, violation: Violation) -> str | None:
@@ -99,7 +105,7 @@ def why_not(rule: Rule, operation: str, status: int, violation: Violation) -> st
         ("operation", on.operations, operation),
         ("status", on.statuses, status),
         ("code", on.codes, violation.code),
-        ("type", on.types, next((one for one in violation.types if one in on.types), violation.type)),
+        ("type", on.types, next((one for one in _heard(rule, violation) if one in on.types), violation.type)),
         ("param", on.params, violation.param),
     )
     for name, wanted, given in checks:
@@ -115,8 +121,8 @@ def why_not(rule: Rule, operation: str, status: int, violation: Violation) -> st
 Evaluation = Generator[Lookup, LookupAnswer, "RuleResult | None"]
 
 _MOST_VALUES = 200_000
-_MOST_LETTERS = 4 << 20
-_LONGEST_BODY = 64 << 10
+_MOST_LETTERS = 4_194_304
+_LONGEST_BODY = 65_536
 _WAITS = {"WAIT_AND_RETRY"}
 
 

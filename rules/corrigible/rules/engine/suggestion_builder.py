@@ -27,7 +27,7 @@ from corrigible.rules.language.rule import (
     Template,
 )
 from corrigible.rules.pointer import escape, is_among, parameters_at, schema_at, segments
-from corrigible.rules.safety.decisive import is_decisive_guess
+from corrigible.rules.safety.decisive import READS, is_decisive_guess
 from corrigible.schema.exchange import Json, Request
 
 from .guarded_patch import changes_request, derive, encode_values, foreign_texts, guarded, with_new_idempotency_key
@@ -220,7 +220,7 @@ class SuggestionBuilder:
             for op in patch:
                 if op["path"] == "/method" and op["op"] == "replace":
                     method = op["value"] or method
-            effects = "none" if terminal or method in ("GET", "HEAD") else "certain"
+            effects = "none" if terminal or method in READS else "certain"
         safety: dict[str, Json] = {"side_effects": effects, "changes_intent": spec.changes_intent}
         if spec.requires_confirmation:
             safety["requires_confirmation"] = True
@@ -237,7 +237,7 @@ class SuggestionBuilder:
                 pace["after_seconds"] = spec.after_seconds.evaluate(values)
                 if not is_wait(pace["after_seconds"]):
                     del pace["after_seconds"]
-            unsafe = self.request.method not in ("GET", "HEAD", "OPTIONS") and spec.side_effects != "none"
+            unsafe = self.request.method not in READS and spec.side_effects != "none"
             if patch or (unsafe and not keyed):
                 pace["same_request"] = False
             if new_key:

@@ -127,10 +127,11 @@ class ActionText(FileModel):
 
 
 class ApiText(FileModel):
-    """The name of an API, and its versions."""
+    """The name of an API, its versions, and where it is."""
 
     name: str
     versions: str = ""
+    hosts: list[Annotated[str, Field(pattern=r"^[a-z0-9.-]+$")]] = Field([])
 
 
 class DryRunText(FileModel):

@@ -26,8 +26,6 @@ from .written_moment import is_same_moment, span
 _LONGEST = 4096
 """A longer text is the same only where it is equal: comparing spellings of it would take too long."""
 _DEEPEST = 4
-_UNIX = (10, 13)
-"""Digits of a Unix time in seconds and in milliseconds."""
 _SCALARS = frozenset({str, int, float, bool})
 
 
@@ -40,7 +38,7 @@ def is_same_value(one: Json, other: Json, depth: int = 0) -> bool:
     """
     if type(one) is str and type(other) is str and one.isdecimal() and other.isdecimal():
         # Of two texts the digits may be a name: `007` is none of the others.
-        return one == other or (len(one) in _UNIX and len(other) in _UNIX and _same_moment(one, other))
+        return one == other or _same_moment(one, other)
     if same_json(one, other):
         return True
     if depth > _DEEPEST:
@@ -100,7 +98,7 @@ def _same_scalar(one: str | int | float, other: str | int | float) -> bool:
         return not are_names and first == second
     if _is_same_amount(a, b):
         return True
-    if (uuid := _uuid(a)) and uuid == _uuid(b):
+    if (uuid := spelling.uuid_digits(a).lower()) and uuid == spelling.uuid_digits(b).lower():
         return True
     if type(one) is str and type(other) is str and (length := span(one)) is not None and length == span(other):
         return True
@@ -116,18 +114,6 @@ def _tight(value: str | int | float) -> str:
     while end and not (text[end - 1].isalnum() or text[end - 1] == "_"):
         end -= 1
     return text[:end] + "".join(text[end:].split())
-
-
-def _uuid(text: str) -> str:
-    """Return the digits of a UUID in any of its notations, empty for what is none."""
-    match = _UUID.fullmatch(text)
-    return "" if match is None else match[1].replace("-", "").lower()
-
-
-_UUID = re.compile(
-    r"(?i)(?:urn:uuid:)?\{?([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})\}?",
-    re.ASCII,
-)
 
 
 def _colour(text: str) -> str:
@@ -275,7 +261,7 @@ def _letters(text: str) -> str:
 def _around(one: str, other: str) -> bool:
     """Whether a text has all of another one in it, letter by letter, at one of its ends."""
     a, b = one.casefold(), other.casefold()
-    if len(a) >= len(b) or re.fullmatch(r"[\d.,\s+-]*", b):
+    if len(a) >= len(b):
         return False
     if b.startswith(a):
         return len(a) > 2 or not b[len(a)].isalnum()

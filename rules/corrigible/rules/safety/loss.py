@@ -18,7 +18,7 @@ import orjson
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.schema.document import Leaf, leaves
-from corrigible.schema.edit import same_json, same_text
+from corrigible.schema.edit import same_text
 from corrigible.schema.exchange import Json, Request
 
 from .equivalence import is_near_spelling, is_respelled, is_same_value
@@ -211,7 +211,7 @@ class _Comparison:
 
     def _moved(self, old: Leaf, new: Leaf) -> bool:
         """Whether a value stands elsewhere now; under a name that was put right its own spelling may be, too."""
-        if same_json(old.value, new.value) or is_same_value(old.value, new.value):
+        if is_same_value(old.value, new.value):
             return True
         names = old.pointer.rpartition("/")[2], new.pointer.rpartition("/")[2]
         return self._respelt(old.value, new.value) and (is_slip(*names) or is_near_spelling(*names))
@@ -225,7 +225,7 @@ class _Comparison:
 
     def _kept(self, name: str, pointer: str, old: Json, new: Json) -> bool:
         loose = self.before.form or pointer.startswith(("/query", "/headers"))
-        if (same_text if loose else same_json)(old, new) or is_same_value(old, new) or self._respelt(old, new):
+        if (loose and same_text(old, new)) or is_same_value(old, new) or self._respelt(old, new):
             return True
         if self._kept_inside(old, new):
             return True

@@ -314,7 +314,7 @@ def _nearness(name: str, shape: str) -> float:
     ):
         return 0.85
     score = _similarity(joined, whole) if joined[0] == whole[0] else 0.0
-    return float(score) if score >= 0.85 else 0.0
+    return score if score >= 0.85 else 0.0
 
 
 _LEAST_SHARE: Final = 0.6
@@ -337,7 +337,7 @@ def _word_nearness(word: str, other: str) -> float:
         score += 0.1 * min(3, _shared_beginning(word, other))
     if min(len(word), len(other)) >= _SHORTEST and (word.startswith(other) or other.startswith(word)):
         score = max(score, 0.9)
-    return float(score)
+    return score
 
 
 def _shared_beginning(first: str, other: str) -> int:

@@ -387,6 +387,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
 _BARE_URL = re.compile(r"(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24}(?::\d{1,5})?(?:[/?#][^\s<>\"{}|\\^`]*)?")
 _POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 _STEPS = re.compile(r"[^\s~/#$.\[\]]+(?:/[^\s~/#$.\[\]]+)*")
+_INT64 = re.compile(r"-?\d+(?:\.0+)?(?:[eE]\+?\d+)?")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 
 
@@ -422,6 +423,8 @@ _CHECKS: Final[dict[str, Callable[[str], object]]] = {
     "ipv4": _is_address(IPv4Address),
     "ipv6": _is_address(IPv6Address),
     "byte": _BASE64.fullmatch,
+    "int64": _INT64.fullmatch,  # protobuf's JSON writes them as strings
+    "uint64": _INT64.fullmatch,
     "json-pointer": _POINTER.fullmatch,
 }
 FORMATS: Final = frozenset(_CHECKS)

@@ -43,20 +43,15 @@ def span(value: Json) -> int | None:
 def clock_span(value: Json) -> int | None:
     """Return the seconds that a text in seconds, minutes or hours says; a capital `M` is no sign of minutes."""
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None or match[0].endswith(_MONTHS_OR_MEGA):
+    if match is None:
         return None
-    digits = match[1]
-    if match[2]:
-        return int(digits)
-    return int(digits) * (60 if match[3] else 3600) if len(digits) <= _LONGEST_SPAN else None
+    return int(match[1]) if match[1] else int(match[2]) * (60 if match[3] else 3600)
 
 
 _DURATION: Final = re.compile(
-    r"(\d{1,18}) ?(?:(s|secs?|seconds?)|(m|mins?|minutes?)|(h|hours?))", re.ASCII | re.IGNORECASE
+    r"(\d{1,18}) ?(?i:s|secs?|seconds?)|(\d{1,6}) ?(?:(m|(?i:mins?|minutes?))|(?i:h|hours?))", re.ASCII
 )
-_MONTHS_OR_MEGA: Final = "M"
-_LONGEST_SPAN: Final = 6
-"""Digits of minutes and hours: more are no duration that anybody means."""
+"""More digits of minutes and hours are no duration that anybody means."""
 
 
 def go_duration(value: Json) -> str | None:
@@ -73,15 +68,14 @@ def counts_seconds(name: str, schema: Mapping[str, Json]) -> bool:
     return schema.get("format") in _OF_SECONDS or not _OF_SECONDS.isdisjoint(split_words(name)[-1:])
 
 
-_LONGEST: Final = 48
 _DATE: Final = r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?:(?P=mark)(?P<day>\d{1,2}))?"
 _TIME: Final = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d{1,9}))?)?"
 _ZONE: Final = r"(?: ?(?P<zone>[Zz]|[+-]\d{2}(?::?\d{2})?))?"
 _MOMENT: Final = re.compile(rf"{_DATE}(?:(?P<joint>[Tt]| ){_TIME}{_ZONE})?", re.ASCII)
 _OF_DAY: Final = re.compile(_TIME, re.ASCII)
 _MARKS: Final = ("-", "/", ".")
-_LENGTHS: Final = (3, 6, 9, 1, 2, 4, 5, 7, 8, 0)
-"""Digits of a fraction, the usual ones first."""
+_MOST_DIGITS: Final = 9
+"""Of a fraction of a second."""
 
 
 class Written(NamedTuple):
@@ -107,16 +101,10 @@ class _Read(NamedTuple):
     zone: str
 
 
-def written(text: str) -> Written | None:
-    """Return what a text says if it is a date, a month, a time of day or a moment that there can be."""
-    read = _read(text)
-    return None if read is None else read.written
-
-
 def is_same_moment(text: str, other: str) -> bool:
     """Whether two texts are writings of the same date or time."""
-    told = written(text)
-    return told is not None and told == written(other)
+    told, said = _read(text), _read(other)
+    return told is not None and said is not None and told.written == said.written
 
 
 def rewritten(text: str, fits: Callable[[str], bool]) -> str:
@@ -126,7 +114,8 @@ def rewritten(text: str, fits: Callable[[str], bool]) -> str:
 
 
 def _read(text: str) -> _Read | None:
-    match = (_MOMENT.fullmatch(text) or _OF_DAY.fullmatch(text)) if len(text) <= _LONGEST else None
+    """Return what a text says if it is a date, a month, a time of day or a moment that there can be."""
+    match = _MOMENT.fullmatch(text) or _OF_DAY.fullmatch(text)
     if match is None:
         return None
     told = match.groupdict()
@@ -175,7 +164,7 @@ def _clocks(read: _Read) -> Iterator[str]:
     if len(time) < 3:
         yield plain
         return
-    lengths = dict.fromkeys((len(read.part), *_LENGTHS))
+    lengths = dict.fromkeys((len(read.part), *range(_MOST_DIGITS + 1)))
     yield from (f"{plain}.{digits.ljust(one, '0')}" if one else plain for one in lengths if one >= len(digits))
 
 

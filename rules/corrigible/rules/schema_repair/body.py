@@ -22,7 +22,7 @@ from corrigible.schema.exchange import Json, Request
 
 from .first_violation import first_violation, is_fully_checked
 from .json_schema import Schema, member, read, trim_schema, types
-from .schema_violation import SchemaViolation
+from .schema_violation import SAID, SchemaViolation
 from .suggestion import (
     Proposal,
     Repair,
@@ -71,44 +71,32 @@ _NAMES: Final = {"object": "an object", "array": "a list", "integer": "an intege
 
 def repair_body(violation: SchemaViolation, request: Request, group: str) -> Repair:
     """Return the suggestions for a body that cannot be read as it was sent."""
+    diagnosis, code, message = SAID[violation.keyword]
+    schema, about = violation.schema, ""
     match violation.keyword:
         case "contentJson":
             return _malformed(violation, request)
-        case "jsonText":
-            wanted = " or ".join(_NAMES.get(kind, kind) for kind in types(violation.schema))
-            question = _of_body(violation, request, f"Send {wanted} as the body, not a text.")
-            diagnosis = f"The body is valid JSON, but a text. The operation takes {wanted}."
-            return repair_of(question, diagnosis, "WRONG_BODY_TYPE")
-        case "contentXml":
-            where = f"line {violation.schema['line']}, column {violation.schema['column']}"
-            message, schema = f"Send well-formed XML. Look at {where}.", {"type": "string"}
-            question = ask(violation, request, message, schema=schema, whom="agent")
-            return repair_of(question, f"The body is no well-formed XML: {where}.", "MALFORMED_XML")
         case "contentMediaType":
-            diagnosis = "The server does not take a body of this media type."
-            return repair_of(_of_media_type(violation, request), diagnosis, "UNSUPPORTED_MEDIA_TYPE")
+            proposal = _of_media_type(violation, request)
+        case "jsonText":
+            about = " or ".join(_NAMES.get(kind, kind) for kind in types(schema))
+            proposal = _of_body(violation, request, message.format(about))
+        case "contentXml":
+            about = f"line {schema['line']}, column {schema['column']}"
+            proposal = ask(violation, request, message.format(about), schema={"type": "string"}, whom="agent")
+        case "contentBoundary" if isinstance(media := schema.get("const"), str):
+            proposal = _typed(violation, request, media, message)
         case "contentBoundary":
-            diagnosis = "The Content-Type of the multipart body does not name the boundary that the body has."
-            message = "Let the HTTP client write the Content-Type of a multipart body: it knows the boundary."
-            if isinstance(media := violation.schema.get("const"), str):
-                return repair_of(_typed(violation, request, media, message), diagnosis, "MULTIPART_BOUNDARY")
-            schema = {"type": "string", "pattern": "boundary="}
-            proposal = ask(violation, request, message, schema=schema, whom="agent")
-            return repair_of(proposal, diagnosis, "MULTIPART_BOUNDARY")
+            boundary: Schema = {"type": "string", "pattern": "boundary="}
+            proposal = ask(violation, request, message, schema=boundary, whom="agent")
         case "contentCharset":
-            media = str(violation.value).partition(";")[0].strip()
-            plain = _typed(violation, request, media, "Send the same body in UTF-8, and say no other charset.")
-            return repair_of(plain, "The body is not in UTF-8.", "UNSUPPORTED_CHARSET")
+            proposal = _typed(violation, request, str(violation.value).partition(";")[0].strip(), message)
+        case _ if violation.value is MISSING:
+            message = "Say that the body is compressed, or send it uncompressed."
+            proposal = ask(violation, request, message, schema=schema, whom="agent")
         case _:
-            diagnosis = "The body is not in the coding that its header says, or the server does not take that coding."
-            if violation.value is MISSING:
-                message = "Say that the body is compressed, or send it uncompressed."
-                proposal = ask(violation, request, message, schema=violation.schema, whom="agent")
-            else:
-                ops: list[Operation] = [{"op": "remove", "path": violation.pointer}]
-                message = "Send the same body uncompressed, and say no coding."
-                proposal = Proposal([edit(violation, request, ops, message)])
-            return repair_of(proposal, diagnosis, "UNSUPPORTED_CONTENT_ENCODING")
+            proposal = Proposal([edit(violation, request, [{"op": "remove", "path": violation.pointer}], message)])
+    return repair_of(proposal, diagnosis.format(about), code)
 
 
 def _malformed(violation: SchemaViolation, request: Request) -> Repair:
@@ -116,20 +104,20 @@ def _malformed(violation: SchemaViolation, request: Request) -> Repair:
     where, value = fault(text), repaired_json(text)
     is_utf8 = "\ufffd" not in text
     readable = isinstance(value, dict | list) and is_utf8
-    diagnosis = "The body is no valid JSON."
+    diagnosis, code, message = SAID[MALFORMED]
     if where is not None:
         diagnosis = f"The body is no valid JSON: line {where.line}, column {where.column}."
     elif readable:
         diagnosis = "The body is a text that holds JSON."
     if readable and may_be_repeated(value):
-        message = "Send the same values as valid JSON." if where else "Send the JSON itself, not a text that holds it."
+        message = message if where else "Send the JSON itself, not a text that holds it."
         ops: list[Operation] = [{"op": "replace", "path": "/body", "value": value}]
         proposal = Proposal([edit(violation, request, ops, message, verified=_verified(value, violation.schema))])
     else:
         proposal = _of_body(violation, request, _valid(text) if is_utf8 else "Send the body as JSON in UTF-8.")
         if is_utf8 and (closed := _closed(violation, request, text)) is not None:
             proposal = Proposal([closed, *proposal.suggestions])
-    return repair_of(proposal, diagnosis, "MALFORMED_JSON")
+    return repair_of(proposal, diagnosis, code)
 
 
 def _of_body(violation: SchemaViolation, request: Request, message: str) -> Proposal:
@@ -275,8 +263,7 @@ def repair_accept(violation: SchemaViolation, request: Request, group: str) -> R
         message += " Look first whether the call was carried out." if may_be_done else ""
         edits.append(edit(violation, request, ops, message, changes_intent=True, requires_confirmation=may_be_done))
     proposal = Proposal(edits) if len(edits) == 1 else options(edits, group)
-    diagnosis = "The operation produces no answer of the media type that was asked for."
-    return repair_of(proposal, diagnosis, "NOT_ACCEPTABLE")
+    return repair_of(proposal, *SAID["accept"])
 
 
 # Texts that hold JSON
@@ -284,7 +271,6 @@ def repair_accept(violation: SchemaViolation, request: Request, group: str) -> R
 
 Propose = Callable[[SchemaViolation, Request, str], Proposal | None]
 _REWRITE: Final = "Send the same JSON with its members and values put right."
-_VALID: Final = "Send the same values as valid JSON."
 
 
 def repair_inside(violation: SchemaViolation, request: Request, group: str, propose: Propose) -> Proposal:
@@ -328,7 +314,7 @@ def _folded(
         violation,
         request,
         ops,
-        str(edits[0]["message"]) if len(edits) == 1 else _REWRITE if edits else _VALID,
+        str(edits[0]["message"]) if len(edits) == 1 else _REWRITE if edits else SAID[MALFORMED][2],
         changes_intent=any(one["changes_intent"] for one in safety),
         requires_confirmation=any(one.get("requires_confirmation") for one in safety),
     )

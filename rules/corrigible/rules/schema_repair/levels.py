@@ -16,14 +16,14 @@ from typing import Final, NamedTuple
 from corrigible.rules.engine.guarded_patch import PatchError, guarded
 from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
-from corrigible.rules.safety.decisive import is_decisive, word_set, words
+from corrigible.rules.safety.decisive import is_decisive
 from corrigible.rules.safety.nearness import is_plural, is_same, nearest
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from .first_violation import first_violation
 from .json_schema import ALTERNATIVES, Schema, members, types
-from .schema_violation import SchemaViolation
+from .schema_violation import WORDS, SchemaViolation, is_called
 from .suggestion import Suggestion, edit, guards, is_secret
 
 REQUIRED: Final = "x-required"
@@ -37,10 +37,7 @@ IN_QUERY: Final = "x-in-query"
 """In a schema of methods: the only one takes in its query what was sent as body."""
 
 
-GENERAL_NAMES: Final = word_set("id name type kind title description status state value key code")
-"""Names that every thing has: at another level they are another thing's."""
-_HOLDERS: Final = word_set("data input inputs params parameters arguments args payload variables attributes")
-"""Last words of names under which an API takes an object that somebody else has defined."""
+GENERAL_NAMES: Final = WORDS["general"]
 _NAMING_MEMBERS: Final = frozenset(
     {"properties", "patternProperties", "propertyNames", "required", "allOf", *ALTERNATIVES, "const", "enum"}
 )
@@ -149,7 +146,7 @@ def _takes_any(violation: SchemaViolation, inner: Mapping[str, Json], request: R
         return False
     # What alone would go into what takes any value may be that value, under another name.
     takes_anything = not types(schema) and schema.keys() <= {"description", "title", "nullable"}
-    is_any = takes_anything and len(inner) > 1 and not _HOLDERS.isdisjoint(words(name)[-1:])
+    is_any = takes_anything and len(inner) > 1 and is_called(name, "holders")
     is_map = types(schema) == ("object",) and schema.get("additionalProperties") is not False
     if not is_any and not (is_map and _NAMING_MEMBERS.isdisjoint(schema)):
         return False
@@ -178,7 +175,7 @@ def unwrapped(parent: str, around: Schema | None, violation: SchemaViolation, re
     needed = _required(around) | ({segments(violation.pointer)[-1]} if violation.keyword == "required" else set())
     if not needed or not needed <= inner.keys() or first_violation(inner, around) is not None:
         return None
-    is_said = words(str(name))[-1] in _HOLDERS or is_in_path(str(name), request)
+    is_said = is_called(str(name), "holders") or is_in_path(str(name), request)
     return _move(violation, request, [(f"{parent}/{escape(str(name))}", parent)], asks=not is_said)
 
 

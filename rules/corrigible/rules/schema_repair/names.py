@@ -15,7 +15,7 @@ from typing import Final
 from corrigible.rules.budget import spend
 from corrigible.rules.functions.builtin import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer, value_at
-from corrigible.rules.safety.decisive import READS, is_decisive_guess, is_for_the_caller, word_set, words
+from corrigible.rules.safety.decisive import READS, is_decisive_guess, is_for_the_caller, words
 from corrigible.rules.safety.nearness import (
     abbreviates,
     distance,
@@ -35,7 +35,7 @@ from corrigible.schema.exchange import Json, Request
 from . import levels
 from .first_violation import first_violation, is_fully_checked
 from .json_schema import Schema, choices, members, trim_schema, types
-from .schema_violation import SchemaViolation
+from .schema_violation import WORDS, SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, confirmed, edit, guarded_ops, left_out, options
 
 INSTEAD: Final = "x-instead"
@@ -57,8 +57,6 @@ _LIMITING: Final = re.compile(
     r"|free|refund\w*|keep\w*|id|ids)(?:$|[_.\-\]\[]|(?-i:(?=[A-Z])))"
 )
 """Words in names of members that limit a call (how much, when, to whom): without such a member a call may do more."""
-_PARTIES: Final = word_set("from to cc bcc sender receiver receivers recipient recipients reply")
-"""Words of names of those between whom something is sent, of which some are one slip away from others."""
 _LEFT_OUT: Final = "Leave out what is not known. The call then does without it."
 _WHERE: Final = "Say where it belongs: it is not known there, and something else names it."
 _SHORTEST_BEGINNING: Final = 4
@@ -469,7 +467,7 @@ def _is_other(source: str, target: str, request: Request) -> bool:
     one, two = letters(name), letters(meant)
     if len(one) > len(two) + 1 and one.startswith(two) and not is_form(two, one):
         return True  # a word more says what else it is: `passwordHash` is no `password`
-    return may_be_other_word(name, meant) or not _PARTIES.isdisjoint(set(words(meant)).difference(words(name)))
+    return may_be_other_word(name, meant) or not WORDS["parties"].isdisjoint(set(words(meant)).difference(words(name)))
 
 
 def _split(pointer: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ an answer is read here: what it says stands in the violation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
@@ -23,7 +23,7 @@ from . import levels, names, route
 from .body import repair_inside
 from .first_violation import first_violation, is_fully_checked
 from .json_schema import SELECTS, Schema, choices, members, types
-from .schema_violation import SchemaViolation, place_of
+from .schema_violation import SAID, SchemaViolation, place_of
 from .suggestion import (
     Proposal,
     Repair,
@@ -61,7 +61,7 @@ def repair(violation: SchemaViolation, request: Request, group: str) -> Repair |
     if proposal is None:
         return None
     keywords = {one.keyword for one in violation.inside} or {violation.keyword}
-    diagnosis, code, *_ = _DIAGNOSES.get(next(iter(keywords)), _UNKNOWN) if len(keywords) == 1 else _UNKNOWN
+    diagnosis, code, *_ = SAID.get(next(iter(keywords)), _UNKNOWN) if len(keywords) == 1 else _UNKNOWN
     return repair_of(proposal, diagnosis, code)
 
 
@@ -181,7 +181,7 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
     if not ops:
         return None
     because = f": {spelled.assumption}" if spelled.assumption else ""
-    says = [*_DIAGNOSES.get(violation.keyword, _UNKNOWN)[2:], _ANY][0]
+    says = [*SAID.get(violation.keyword, _UNKNOWN)[2:], _ANY][0]
     asks = violation.schema.get(ONLY_TOLD) is True or _is_encoded_beside(violation, request)
     asks = asks or any(one in spelled.assumption for one in (*TO_AGREE, ANOTHER, AS_ONE, OF_A_KIND))
     asks = asks or (violation.keyword in _GUESSED and is_decisive_guess(ops, request))
@@ -249,49 +249,7 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
 _ASK_VALUE: Final = "Give a value that is allowed there."
 _ASK_CHOICE: Final = "Choose one of the values that are allowed."
 
-_TOO_SMALL: Final = ("The number is too small.", "OUT_OF_RANGE", "Send a number within the limits")
-_TOO_LARGE: Final = ("The number is too large.", "OUT_OF_RANGE", "Send a number within the limits")
-_WHAT_IS_ALLOWED: Final = "Send the value that is allowed"
-_FORM: Final = "Send the value in a form that is expected"
-_SPAN: Final = "Send a span of time within the limits"
 _ANY: Final = "Send a value that is allowed"
-_NOT_KNOWN: Final = ("The operation does not know this member.", "UNKNOWN_MEMBER")
-_NO_PATH: Final = ("No operation has this path.", "UNKNOWN_PATH")
-_DIAGNOSES: Final[Mapping[str, Sequence[str]]] = {
-    "enum": ("The value is none of those that are allowed.", "VALUE_NOT_ALLOWED", _WHAT_IS_ALLOWED),
-    "const": ("The value is not the one that is allowed.", "VALUE_NOT_ALLOWED", _WHAT_IS_ALLOWED),
-    "not": ("The value is one of those that are not allowed.", "VALUE_NOT_ALLOWED"),
-    "required": ("A required value is missing.", "VALUE_MISSING"),
-    "blank": ("A required value is empty.", "VALUE_MISSING"),
-    "type": ("The value has the wrong type.", "WRONG_TYPE", "Send the value in the type that is expected"),
-    **dict.fromkeys(("minimum", "exclusiveMinimum"), _TOO_SMALL),
-    **dict.fromkeys(("maximum", "exclusiveMaximum"), _TOO_LARGE),
-    "multipleOf": ("The number is not of the steps that are allowed.", "OUT_OF_RANGE", "Send a number of these steps"),
-    "formatMinimum": ("The span of time is too short.", "OUT_OF_RANGE", _SPAN),
-    "formatMaximum": ("The span of time is too long.", "OUT_OF_RANGE", _SPAN),
-    "minProperties": ("The map has too few entries.", "TOO_FEW"),
-    "maxProperties": ("The map has too many entries.", "TOO_MANY"),
-    "minItems": ("The list has too few elements.", "TOO_FEW"),
-    "maxItems": ("The list has too many elements.", "TOO_MANY"),
-    "minLength": ("The text is too short.", "TOO_SHORT"),
-    "maxLength": ("The text is too long.", "TOO_LONG", "Send a text that is short enough"),
-    "pattern": ("The text has the wrong form.", "WRONG_FORMAT", "Send the value in the form that is expected"),
-    "format": ("The value has the wrong format.", "WRONG_FORMAT", "Send the value in the format that is expected"),
-    "propertyNames": ("A key of the map is not allowed.", "WRONG_FORMAT"),
-    "uniqueItems": ("The list holds an element twice.", "DUPLICATE"),
-    **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), _NOT_KNOWN),
-    levels.MISPLACED: ("The operation knows this member one level away.", "UNKNOWN_MEMBER"),
-    BARRED: ("The server does not take this member here.", "MEMBER_NOT_TAKEN"),
-    "readOnly": ("Only the server writes this member.", "READ_ONLY_MEMBER"),
-    "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM", _FORM),
-    "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM", _FORM),
-    "value": ("The server does not take the value.", "VALUE_REFUSED"),
-    "reference": ("There is nothing under a name in the path.", "NOT_FOUND"),
-    **dict.fromkeys(("path", "around"), _NO_PATH),
-    "base": ("The description has another path for the operation.", "UNKNOWN_PATH"),
-    route.ELSEWHERE: ("The path has no operation of this method, and a near path has one.", "UNKNOWN_METHOD"),
-    "method": ("The path has no operation of this method.", "UNKNOWN_METHOD"),
-}
-DIAGNOSES: Final = frozenset(text for text, *_ in _DIAGNOSES.values())
+DIAGNOSES: Final = frozenset(text for text, *_ in SAID.values())
 """What the description says of a request, whatever its values are."""
 _UNKNOWN: Final = ("The value does not fit the description of the operation.", "NOT_AS_DESCRIBED")

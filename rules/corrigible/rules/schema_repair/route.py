@@ -8,14 +8,14 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from corrigible.rules.functions.builtin import Operation
-from corrigible.rules.safety.decisive import READS, calls_what_decides, word_set, words
+from corrigible.rules.safety.decisive import READS, calls_what_decides, words
 from corrigible.rules.safety.nearness import nearest, slips
 from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.schema.exchange import Json, Request
 
 from .json_schema import Schema, choices, literal_pattern, types
 from .levels import read_by_query
-from .schema_violation import SchemaViolation
+from .schema_violation import WORDS, SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, confirmed, edit, options
 
 UNSURE: Final = "x-unsure"
@@ -37,10 +37,6 @@ _CALL: Final = re.compile(r"/[A-Za-z_][\w.]*(?:/[A-Za-z_]\w*){1,4}")
 """What may be a misspelt one, with slashes for the dots of its package."""
 _COMMON: Final = re.compile(r"(?i)api|rest|v\d[\w.-]{0,7}")
 """Beginnings that all paths of an API share."""
-_DELETING: Final = word_set("delete remove destroy purge")
-"""First words of the end of a path that say what DELETE does: `DELETE /things/delete` means what its POST does."""
-_READING: Final = word_set("filter search query count list find lookup paginate")
-"""Words of the end of a path whose POST changes nothing."""
 _IF_MEANT: Final = "Use a path that is known, if it is what was meant."
 _QUESTIONS: Final = {
     TOLD: "The server names another method. Use it if it does what was meant.",
@@ -101,8 +97,7 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
         return Proposal([_to(violation, request, "/path", sure[0], message, confirm=is_unsure)])
     if not offered:
         return None
-    is_longer = len(offered) == 1 and _is_longer_word(request.path, offered[0])
-    if is_longer or (len(offered) == 1 and _has_one_more(request.path, offered[0])):
+    if len(offered) == 1 and (_is_longer_word(request.path, offered[0]) or _has_one_more(request.path, offered[0])):
         confirm = request.method not in READS
         return Proposal([_to(violation, request, "/path", offered[0], _IF_MEANT, intent=True, confirm=confirm)])
     likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
@@ -243,7 +238,7 @@ def _of_another_class(violation: SchemaViolation, request: Request, offered: lis
         message = "Use GET: this path has no other method, and nothing was sent that would be lost."
         return Proposal([_to(violation, request, "/method", "GET", message, intent=True, confirm=True)])
     last = words(request.path.rstrip("/").rpartition("/")[2])[:1]
-    if offered == ["POST"] and request.method == "DELETE" and not _DELETING.isdisjoint(last):
+    if offered == ["POST"] and request.method == "DELETE" and not WORDS["deleting"].isdisjoint(last):
         message = "Use POST, the only method of this path: its last word says what it does."
         return Proposal([_to(violation, request, "/method", "POST", message, intent=True)])
     # Another path may do it: what this one lacks proves nothing. No change of the same thing is what a read meant.
@@ -280,7 +275,7 @@ def _replacing(violation: SchemaViolation, request: Request, *, can_read: bool) 
 
 def _reads_by_post(path: str) -> bool:
     """Whether a path ends in a word for reading, so that its POST changes nothing."""
-    return not _READING.isdisjoint(words(_segments(path)[-1])) if _segments(path) else False
+    return not WORDS["reading"].isdisjoint(words(_segments(path)[-1])) if _segments(path) else False
 
 
 def _to(

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
 
 from corrigible.rules.pointer import MISSING, segments
+from corrigible.rules.safety.decisive import words
 from corrigible.schema.exchange import Json, Request
 
 from .json_schema import Schema
+
+_TABLES: Final[Mapping[str, Any]] = tomllib.loads(files(__package__).joinpath("tables.toml").read_text("utf-8"))
+SAID: Final[Mapping[str, Sequence[str]]] = {
+    keyword: said for keywords, said in _TABLES["diagnoses"].items() for keyword in keywords.split()
+}
+"""By keyword: what is wrong, its code, perhaps how a message begins that gives another value."""
+WORDS: Final[Mapping[str, frozenset[str]]] = {
+    kind: frozenset(listed.split()) for kind, listed in _TABLES["words"].items()
+}
 
 MOST: Final = 64
 """Violations that are computed of one request: where there are as many, there may be more."""
@@ -78,3 +91,8 @@ def place_of(pointer: str, request: Request) -> Place:
         whole=pointer == "/body",
         exact=not request.has_other_numbers,
     )
+
+
+def is_called(name: str, *kinds: str) -> bool:
+    """Whether the last word of a name is one of some kinds."""
+    return any(word in WORDS[kind] for word in words(name)[-1:] for kind in kinds)

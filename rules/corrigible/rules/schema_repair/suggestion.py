@@ -187,7 +187,11 @@ def edit(
 
     Where it would write what says which request it is, or who makes it, the value is asked for.
     """
-    written = [str(op["path"]) for op in ops if op["op"] in ("add", "replace", "copy")]
+    written = [
+        str(op["path"])
+        for op in ops
+        if op["op"] in ("add", "replace", "copy") and not isinstance(op.get("value"), bool)  # no secret is a switch
+    ]
     if protected := [path for path in written if is_protected(path)]:
         return _question(violation, request, _ASK_PROTECTED, [(path, {}) for path in protected])
     moved = [str(op["from"]) for op in ops if op["op"] == "move"]
@@ -337,14 +341,12 @@ class RepairSource(NamedTuple):
     diagnosis: str
     code: str
     id: str
+    may_guess: bool = False
+    """Its evidence says what it was made from."""
 
     @property
     def verbose_code(self) -> str:
         return self.code
-
-    @property
-    def may_guess(self) -> bool:
-        return False  # its evidence says what it was made from
 
 
 def stated_by_answer(repair: Repair) -> Repair:

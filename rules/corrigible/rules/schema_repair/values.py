@@ -16,7 +16,7 @@ import re2
 from corrigible.rules.budget import spend
 from corrigible.rules.pattern import compiled
 from corrigible.rules.safety import spelling
-from corrigible.rules.safety.decisive import word_set, words
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.equivalence import written_otherwise
 from corrigible.rules.safety.nearness import all_near, is_relisted, letters, signs, spelled, split_words
 from corrigible.rules.safety.spelling import Spelling, as_is_taken
@@ -27,7 +27,7 @@ from corrigible.schema.exchange import Json
 
 from .first_violation import first_violation, is_fully_checked
 from .json_schema import Schema, choices, members, types
-from .schema_violation import Place
+from .schema_violation import Place, is_called
 from .suggestion import is_rounded
 
 PREFIX: Final = "x-prefix"
@@ -164,14 +164,8 @@ def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
 _MOST_CHOICES: Final = 3
 _ID_OF_OBJECT: Final = "the id of the object is sent in its place"
 _MONEY: Final = re.compile(r"(?i)amount|price|cost|fee|total|balance|tax|cents|sum|value")
-_NAMING: Final = frozenset({"id", "name", "slug", "uuid", "value"})
-"""Last words of names under which some APIs wrap the text that others take as it is."""
-_CONTENT: Final = word_set("blob content data payload body secret raw document text value")
-"""Last words of names of texts that may hold anything: an object there may be what the text has to spell."""
 _NAMED_JSON: Final = re.compile(r"(?:^|[_.-])(?:json|JSON)(?:$|[_.-]|[A-Z])|^json[A-Z]|[a-z]J(?:son|SON)(?:$|[A-Z])")
 """A name that says that the text there holds JSON: `extra_json`, `jsonPayload`."""
-_WITH_UNITS: Final = word_set("duration timeout interval ttl delay memory disk storage capacity")
-"""Last words of names of amounts that a text has with a unit: 3600 may be seconds or milliseconds, 512 bytes or Mi."""
 _PAIRS: Final = ({"name", "value"}, {"key", "value"})
 """Members of the elements of a list that stands for a map: the map has one member for each, and neither name."""
 
@@ -208,12 +202,12 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if isinstance(value, list | dict) and not place.text and is_json:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return [Spelling(text)] if len(text) <= _LONGEST else []
-    if isinstance(value, Mapping) and _CONTENT.isdisjoint(words(place.name)[-1:]):
-        named = [one for name, one in value.items() if len(value) == 1 and not _NAMING.isdisjoint(words(name)[-1:])]
+    if isinstance(value, Mapping) and not is_called(place.name, "content"):
+        named = [one for name, one in value.items() if len(value) == 1 and is_called(name, "naming")]
         if isinstance(inner := value.get("id", *named[:1]), str):
             return [Spelling(inner, _ID_OF_OBJECT)]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    has_unit = is_number and not _WITH_UNITS.isdisjoint(words(place.name)[-1:])  # which one?
+    has_unit = is_number and is_called(place.name, "with_units")  # which one?
     if (is_number and schema.get(SHAPED)) or has_unit or _is_unknown_text(value, place):
         return []
     return _scalar(value, _as_text)
@@ -320,20 +314,6 @@ _LARGEST: Final = 40
 """Digits before or after the point: a text of ten letters can spell a number that fills the memory."""
 _UNLIMITED: Final = -1
 """As a bound it rather stands for "no limit" or "none" than for an amount. In a range of -1 to 1 it is a number."""
-_MEASURES: Final = word_set(
-    "percent percentage progress rating lat latitude lon longitude hour minute second month year weekday start end"
-    " coefficient factor multiplier probability"
-)
-"""Last words of what is told as it is: 150 of 100 percent, a latitude of 95 degrees, the hour 25 or a factor of 0.5 is
-no wish for the most or the least there is."""
-_NUMBERING: Final = word_set("port ports id uid gid pid asn vlan vni")
-"""Last words of numbers that name something: port 65534 is another one than port 70000, and no smaller wish."""
-_FACTS: Final = word_set(
-    "age pages price prices salary wage mileage altitude temperature humidity height width depth weight"
-)
-"""Last words of what a thing has, whatever is wished: a book of 9000 pages is none of 5000. In a query they only look.
-"""
-_SHARES: Final = word_set("ratio rate score share")
 _WHOLE: Final = 100
 """What these names have for a maximum where they are percentages."""
 _LEAST: Final = "the least that is allowed is sent"
@@ -345,18 +325,12 @@ def _is_measured(schema: Schema, place: Place) -> bool:
 
     What lies outside of 0 to 1 is on another scale, as percents are.
     """
-    name = words(place.name)
-    last = frozenset(name[-1:])
+    name = place.name
     most, least = _exact(schema.get("maximum")), _exact(schema.get("minimum", schema.get("exclusiveMinimum")))
-    is_share = (bool(last & _SHARES) and most == _WHOLE) or (least == 0 and most == 1)
-    is_fact = bool(last & _FACTS) and not place.reads
-    return (
-        ONLY_ASKED in schema
-        or is_share
-        or is_fact
-        or bool(last & (_MEASURES | _NUMBERING))
-        or "day of" in " ".join(name)
-    )
+    is_share = (is_called(name, "shares") and most == _WHOLE) or (least == 0 and most == 1)
+    is_fact = is_called(name, "facts") and not place.reads
+    is_told = is_called(name, "measures", "numbering") or "day of" in " ".join(words(name))
+    return ONLY_ASKED in schema or is_share or is_fact or is_told
 
 
 def _exact(value: Json) -> Decimal | None:
@@ -372,18 +346,15 @@ def _exact(value: Json) -> Decimal | None:
 
 def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have, least = _exact(value), _bound(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
-    if have is None or least is None or _is_measured(schema, place):
-        return []
-    if have < 0 <= least or have == 0 < least:
-        return []  # zero or less was requested: the least amount is not what that means
-    return [_number(least, _LEAST)]
+    # Zero or less may have been requested: the least amount is not what that means.
+    is_none = have is None or least is None or have < 0 <= least or have == 0 < least
+    return [] if is_none or _is_measured(schema, place) else _number(least, _LEAST)
 
 
 def lowered(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have, most = _exact(value), _bound(schema, "maximum", "exclusiveMaximum", ROUND_FLOOR, -1)
-    if have is None or most is None or (have > 0 >= most) or _is_measured(schema, place):
-        return []
-    return [_number(most, _MOST)]
+    is_none = have is None or most is None or have > 0 >= most
+    return [] if is_none or _is_measured(schema, place) else _number(most, _MOST)
 
 
 def _bound(schema: Schema, plain: str, strict: str, rounding: str, step: int) -> Decimal | None:
@@ -407,15 +378,15 @@ def _bound(schema: Schema, plain: str, strict: str, rounding: str, step: int) ->
     return None if outermost == _UNLIMITED and not is_measured else outermost
 
 
-def _number(number: Decimal, assumes: str) -> Spelling:
-    return Spelling(int(number) if number == number.to_integral_value() else float(number), assumes)
+def _number(number: Decimal | None, assumes: str) -> list[Spelling]:
+    if number is None:
+        return []
+    return [Spelling(int(number) if number == number.to_integral_value() else float(number), assumes)]
 
 
 # Texts
 
 
-_ASIDES: Final = word_set("note notes comment comments memo remark remarks description desc summary details reason")
-"""Last words of texts that say something about a thing, and are not the thing, nor its name."""
 _BEGINNING: Final = "the beginning that the pattern asks for is put before it"
 _CASE: Final = "upper and lower case change"
 
@@ -428,7 +399,7 @@ def _shortened(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     trimmed = value.strip()
     if len(trimmed) <= most:
         return [Spelling(trimmed)]
-    is_aside = not _ASIDES.isdisjoint(words(place.name)[-1:])
+    is_aside = is_called(place.name, "asides")
     if schema.get("format") or schema.get("pattern") or schema.get("minLength") == most or not is_aside:
         return []  # half an identifier is none, half a name or a message is another one, one length means a code
     return [Spelling(value[:most].rstrip(), "the text is cut to the length that is allowed")]

@@ -79,18 +79,20 @@ class Wordings:
 
     def __init__(self, rows: Rows) -> None:
         self.compiled = [_Compiled(row, rows) for row in rows.rows]
-        self._texts: dict[str, set[str]] = {}
-        """The texts that rows need, by their first letters."""
+        texts: dict[str, set[str]] = {}
         self._asked: dict[str, list[tuple[int, Needs]]] = {"": []}
         """By a text the rows that need it, each with what it needs beside; the empty text is in any sentence."""
         for number, row in enumerate(rows.rows):
             for needs in needed(row.pattern, rows.words):
                 clearest, *others = sorted(needs, key=_clearness, reverse=True) or [frozenset({""})]
+                asks = number, tuple(others)
                 for text in clearest:
-                    self._asked.setdefault(text, []).append((number, tuple(others)))
+                    self._asked.setdefault(text, []).append(asks)
                 for text in clearest.union(*others):
                     if len(text) > _SHORTEST:
-                        self._texts.setdefault(text[:_FIRST], set()).add(text)
+                        texts.setdefault(text[:_FIRST], set()).add(text)
+        self._texts = {first: tuple(found) for first, found in texts.items()}
+        """The texts that rows need, by their first letters."""
 
     def said(self, sentence: str, folded: str, start: int) -> Iterator[Said]:
         """Yield what a sentence says that begins at an index of its text."""
@@ -188,14 +190,16 @@ class _Compiled:
         groups: dict[str, str] = {}
         written = with_parts(self._row.pattern, self._rows.words.parts)
         expanded = _expanded(written, self._rows, groups)
-        return Pattern(_bounded(f"(?P<said>{expanded})", written, self._rows), _OF_A_ROW), groups
+        bounded = _bounded(f"(?P<said>{expanded})", written, self._rows)
+        return Pattern(bounded, _OF_A_ROW, keeps_states=False), groups
 
     @functools.cached_property
     def _unless(self) -> Pattern | None:
         if not self._row.unless:
             return None
         unless = with_parts(self._row.unless, self._rows.words.parts)
-        return Pattern(_bounded(f"(?:{_expanded(unless, self._rows, {})})", unless, self._rows), _OF_A_ROW)
+        bounded = _bounded(f"(?:{_expanded(unless, self._rows, {})})", unless, self._rows)
+        return Pattern(bounded, _OF_A_ROW, keeps_states=False)
 
     def compile(self) -> None:
         """Raises ValueError where a pattern is none of RE2, or takes too much room."""

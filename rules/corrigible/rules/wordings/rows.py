@@ -16,7 +16,7 @@ from typing import Any, Final
 import yaml
 
 from corrigible.rules import budget
-from corrigible.rules.wordings.slots import Words, fold
+from corrigible.rules.wordings.slots import TABLES, Words, fold
 from corrigible.schema.exchange import Json
 
 FOLDER: Final = Path(__file__).parent / "rows"
@@ -26,19 +26,7 @@ _SENTENCES: Final = re.compile(r"^ {4}(?:example|gives|counter):.*\n(?: {6}.*\n|
 """What tests need of rows and readers do not: half of a file."""
 _PART: Final = re.compile(r"<([a-z_]+)>")
 _LITERAL: Final = re.compile(r"\\.|[^\\]+")
-SCRIPTS: Final[Mapping[str, str]] = {
-    "latin": "a-z",
-    "han": "\u4e00-\u9fff",
-    "kana": "\u3041-\u30ff",
-    "hangul": "\uac00-\ud7a3",
-    "cyrillic": "\u0430-\u045f",
-    "greek": "\u03b1-\u03c9",
-    "arabic": "\u0620-\u06d3",
-    "hebrew": "\u05d0-\u05ea",
-    "thai": "\u0e01-\u0e5b",
-    "devanagari": "\u0904-\u0939",
-}
-"""The letters of the scripts that a language may be written in, folded."""
+SCRIPTS: Final[Mapping[str, str]] = TABLES["scripts"]
 
 
 class Kind(StrEnum):

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from importlib.resources import files
+from typing import Any, Final
 
 from corrigible.schema.exchange import Json
 
-SLOTS: Final[Mapping[str, str]] = {
-    "field": "the name of a member or parameter, quoted or an identifier, also a path",
-    "fields": "such a name or a list of names; `gives` and `explain` call the values `field`",
-    "value": "a value: quoted, a number, a word, or JSON in brackets",
-    "quoted": "a text in quotation marks, or an expression from `^` to `$`; `gives` and `explain` call it `value`",
-    "limit": "a number",
-    "options": "a list in any brackets or quotes, joined by commas, `|` or the language's words for or and and",
-    "thing": "one to five words for an object, such as `the table 'orders'`",
-    "instead": "what to use instead, a name or a value",
-    "type": "a word of the language for a type of JSON",
-    "form": "a word of the language for a format",
-}
+TABLES: Final[Mapping[str, Any]] = tomllib.loads(files(__package__).joinpath("tables.toml").read_text("utf-8"))
+SLOTS: Final[Mapping[str, str]] = TABLES["slots"]
 _QUOTED: Final = r"""(?:"+[^"]*"+|'+[^']*'+)"""
 _NAME: Final = rf"(?:{_QUOTED}|[\w$@#/%~-]+(?:[.:\[\]/*]+[\w$@#/%~-]+)*\]?)"
 _BARE: Final = r"""[^\s,;|"'()\[\]{}<>]+"""

@@ -13,10 +13,8 @@ import pytest
 
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop import detector
-from corrigible.proxy.core.loop.answer import IDLE
-from corrigible.proxy.core.loop.attempt_group import Refusal
-from corrigible.proxy.core.loop.detector import BYTES, Loops, place_of
-from corrigible.proxy.core.loop.shared import SharedLoops
+from corrigible.proxy.core.loop.attempt_group import IDLE, Refusal
+from corrigible.proxy.core.loop.detector import BYTES, Loops, SharedLoops, place_of
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpOutcome
 from corrigible.proxy.http.messages import Rewrite

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.core.loop import shared
-from corrigible.proxy.core.loop.shared import SharedLoops
+from corrigible.proxy.core.loop import detector as shared
+from corrigible.proxy.core.loop.detector import SharedLoops
 from tests._support.repeater import Agent
 
 

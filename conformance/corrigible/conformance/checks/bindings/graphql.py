@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from corrigible.conformance.checks.support import exchange
-from corrigible.conformance.checks.support.known_error import passes
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.validators.finding import Finding
 from corrigible.conformance.validators.native_preserved import differences
@@ -74,15 +73,5 @@ def _explained(subject: Subject) -> Iterator[exchange.Explained]:
             yield exchange.Explained(vector, request, response, feedback, vector.request)
 
 
-CHECKS: Final = (
-    *exchange.profile_checks(
-        ("graphql", PROFILE, exchange.EITHER),
-        ("in-extensions", "Feedback stands in an error's extensions", in_extensions, "SRF-GQL-01"),
-        ("errors-kept", "Errors and data stay", errors_kept, "SRF-GQL-01 SRF-TRN-03"),
-    ),
-    *exchange.judged_checks("graphql", PROFILE, _explained, exchange.EITHER),
-    *exchange.profile_checks(
-        ("graphql", PROFILE, exchange.PROXY),
-        ("successes", "Answers without errors pass", passes("SRF-TRN-01", "graphql/successes"), "SRF-TRN-01"),
-    ),
-)
+led: Final = exchange.leading(_explained)
+judged: Final = exchange.judging(_explained)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from corrigible.conformance.checks.support import exchange
-from corrigible.conformance.checks.support.known_error import passes
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.conformance.validators.finding import ABSENT, Finding
@@ -108,17 +107,5 @@ def _explained(subject: Subject) -> Iterator[exchange.Explained]:
             yield exchange.Explained(vector, request, response, feedback, vector.request)
 
 
-CHECKS: Final = (
-    *exchange.profile_checks(
-        ("mcp", PROFILE, exchange.EITHER),
-        ("kind-kept", "Tool errors and protocol errors stay apart", kind_kept, "SRF-MCP-01 SRF-TRN-03"),
-        ("answer-kept", "What the tool said stays first", answer_kept, "SRF-TRN-05"),
-        ("text-item", "Feedback is text that is JSON", text_item, "SRF-MCP-02"),
-        ("structured-content", "structuredContent stays the tool's", structured_content, "SRF-MCP-03"),
-    ),
-    *exchange.judged_checks("mcp", PROFILE, _explained, exchange.EITHER),
-    *exchange.profile_checks(
-        ("mcp", PROFILE, exchange.PROXY),
-        ("successes", "Results without fault pass", passes("SRF-TRN-01", "mcp/successes"), "SRF-TRN-01"),
-    ),
-)
+led: Final = exchange.leading(_explained)
+judged: Final = exchange.judging(_explained)

@@ -64,15 +64,3 @@ def kept(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-PRB-01", f"{by.name}: the media type changed", expected, actual, request)
         for difference in differences(native.body, response.body, grown=frozenset({""})):
             yield exchange.finding("SRF-PRB-01", difference, request)
-
-
-CHECKS: Final = (
-    *exchange.profile_checks(
-        ("problem", PROFILE, exchange.EITHER),
-        ("extension", "Feedback is an extension member", extension, "SRF-PRB-01"),
-    ),
-    *exchange.profile_checks(
-        ("problem", PROFILE, exchange.PROXY),
-        ("kept", "The problem stays what it was", kept, "SRF-PRB-01"),
-    ),
-)

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from corrigible.conformance.checks.support.exchange import (
-    EITHER,
     Explained,
     as_sent,
     body_of,
     encoded,
-    judged_checks,
-    profile_checks,
+    judging,
+    leading,
     require_answer,
     script,
 )
@@ -202,16 +201,5 @@ def _explained(subject: Subject) -> Iterator[Explained]:
             yield Explained(vector, request, response, feedback, vector.request, _VOCABULARY)
 
 
-CHECKS: Final = (
-    *profile_checks(
-        ("recipe", PROFILE, EITHER),
-        ("refused-with-success", "A refusal is 200 with success false", refused_with_success, "SRF-RCP-01"),
-        ("errors-listed", "Errors have a code and a message", errors_listed, "SRF-RCP-02"),
-        ("both-endpoints", "Both endpoints give feedback", both_endpoints, "SRF-RCP-03"),
-        ("mode-names", "The modes by their names", mode_names, "SRF-RCP-04 SRF-COR-08"),
-        ("same-rules", "The rules are the same in every mode", same_rules, "SRF-RCP-05"),
-        ("absent-on-success", "No feedback on success", absent_on_success, "SRF-COR-07"),
-        ("action-names", "The six actions", action_names, "SRF-RCP-06"),
-    ),
-    *judged_checks("recipe", PROFILE, _explained, EITHER),
-)
+led: Final = leading(_explained)
+judged: Final = judging(_explained)

@@ -1,1 +1,1 @@
-"""The profile grpc. Only `catalogue` is imported at start: grpcio is an optional dependency."""
+"""The profile grpc. Its modules are imported when a check runs: grpcio is an optional dependency."""

@@ -18,6 +18,7 @@ import grpc
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
+from corrigible.conformance.checks.support.exchange import of_reference
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.reference import grpc_shop
 from corrigible.conformance.reference.grpc_upstream import Answer, Answering, GrpcUpstream, Received
@@ -228,46 +229,9 @@ class Case:
     """Reasons of complaints that only the caller can answer."""
 
 
-_ITEM: Final = {"sku": "mug-blue", "quantity": 2}
-_GOOD: Final = {"customerEmail": "ada@example.com", "currency": "EUR", "items": [_ITEM]}
-
-CASES: Final = (
-    Case("a misspelt product", "CreateOrder", {**_GOOD, "items": [_ITEM, {"sku": "tea-gren", "quantity": 1}]}),
-    Case("too many of a product", "CreateOrder", {**_GOOD, "items": [{**_ITEM, "quantity": 50}]}, flagged=True),
-    Case("capital letters in an address", "CreateOrder", {**_GOOD, "customerEmail": "Ada@Example.com"}),
-    Case(
-        "three mistakes at once",
-        "CreateOrder",
-        {
-            **_GOOD,
-            "customerEmail": "Ada@Example.com",
-            "items": [{**_ITEM, "quantity": 99}, {"sku": "tea-gren", "quantity": 1}],
-        },
-        flagged=True,
-        errors=3,
-    ),
-    Case(
-        "two mistakes, one of which only the caller can mend",
-        "CreateOrder",
-        {"customerEmail": "Ada@Example.com", "items": [_ITEM]},
-        errors=2,
-        unanswerable=frozenset({"CURRENCY_MISSING"}),
-    ),
-    Case("no currency", "CreateOrder", {"items": [_ITEM]}, leads="ask"),
-    Case("a name that is taken", "CreateOrder", {**_GOOD, "name": "orders/1"}, leads="anything"),
-    Case("a version that is stale", "UpdateOrder", {**_GOOD, "name": "orders/1", "version": "2"}, flagged=True),
-    Case(
-        "a version that is off by one, beyond what a double holds",
-        "UpdateOrder",
-        {**_GOOD, "name": "orders/2", "version": "9007199254740996"},
-        flagged=True,
-    ),
-    Case("a refund that is too large", "RefundOrder", {"order": "orders/1", "amountCents": "9000"}, flagged=True),
-    Case("nothing left to refund", "RefundOrder", {"order": "orders/2", "amountCents": "1"}, leads="terminal"),
-    Case("a refund for the staff", "RefundOrder", {"order": "orders/1", "amountCents": "200000"}, leads="terminal"),
-    Case("a bare number as a name", "WatchOrder", {"name": "1"}),
-    Case("a misspelt product in a stream", "ImportOrders", {**_GOOD, "items": [{"sku": "mug-bleu", "quantity": 1}]}),
-    Case("too many in a dialogue", "NegotiateOrders", {**_GOOD, "items": [{**_ITEM, "quantity": 11}]}, flagged=True),
+CASES: Final = tuple(
+    Case(**{**entry, "unanswerable": frozenset(entry.get("unanswerable", ()))})
+    for entry in of_reference("grpc_provocations")
 )
 
 

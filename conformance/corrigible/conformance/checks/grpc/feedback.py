@@ -27,12 +27,12 @@ from corrigible.conformance.checks.grpc.call import (
     request_document,
     tried,
 )
-from corrigible.conformance.checks.http.injection import payloads
-from corrigible.conformance.checks.support.exchange import feedback_findings
+from corrigible.conformance.checks.http.injection import payloads, with_text
+from corrigible.conformance.checks.support.exchange import feedback_findings, listed
 from corrigible.conformance.model import vector
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.reference import grpc_shop
-from corrigible.conformance.reference.grpc_shop import PRODUCTS, Shop, Violation, bad_request, error_info, path, request
+from corrigible.conformance.reference.grpc_shop import PRODUCTS, Shop, Violation, bad_request, path, request
 from corrigible.conformance.reference.grpc_upstream import Answer, Received, refusal
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcResult
 from corrigible.conformance.validators.finding import ABSENT, AnnotatedError, Finding, patch_of, texts
@@ -67,15 +67,6 @@ def contract(*requirements: str) -> Callable[[Calls], Iterable[Finding]]:
             yield from _findings_of(calls, sent, result, required)
 
     return run
-
-
-shape = contract(
-    *("SRF-COR-02", "SRF-COR-03", "SRF-COR-04", "SRF-COR-05", "SRF-COR-06", "SRF-COR-12", "SRF-COR-13", "SRF-COR-16"),
-)
-edits = contract(*(f"SRF-OPS-{number:02}" for number in range(1, 12)))
-losses = contract("SRF-OPS-12", "SRF-OPS-13")
-pace = contract("SRF-RTY-02", "SRF-RTY-03", "SRF-RTY-04", "SRF-RTY-05")
-cleanness = contract("SRF-SEC-02", "SRF-SEC-03", "SRF-SEC-05", "SRF-SEC-10")
 
 
 def _annotated(calls: Calls) -> Iterator[tuple[GrpcCall, GrpcResult]]:
@@ -373,7 +364,7 @@ def no_word_obeyed(calls: Calls) -> Iterable[Finding]:
     """Payloads in messages, details, names of fields and metadata: none of them in the feedback."""
     annotated_count = 0
     for number, payload in enumerate(payloads()):
-        text, marks = payload.text, payload.markers
+        text, marks = payload["text"], payload["markers"]
         if _IDENTIFIER.fullmatch(text):
             continue  # a name may be repeated as one
         for label, answer in [*_poisoned(text)][number % _TURNS :: _TURNS]:
@@ -393,44 +384,15 @@ def no_word_obeyed(calls: Calls) -> Iterable[Finding]:
 
 
 def _poisoned(text: str) -> Iterator[tuple[str, Answer]]:
-    sku, quantity = Violation("items[0].sku", "UNKNOWN_PRODUCT", "there is no such product"), "QUANTITY_OUT_OF_RANGE"
-    plain = bad_request(sku)
-    many = bad_request(sku, Violation("items[0].quantity", quantity, text))
-    metadata = text.encode().decode("ascii", "ignore").translate({number: None for number in range(32)}).strip()
-    yield "the message", refusal(3, text, plain)
-    yield "the message alone", Answer(3, text)
-    yield "the description of a field", refusal(3, "no", bad_request(sku._replace(description=text)))
-    yield "the description of one of several", refusal(3, "no", many)
-    yield "the name of a field", refusal(3, "no", bad_request(sku._replace(field=text)), plain)
-    yield "the key of a field", refusal(3, "no", bad_request(sku._replace(field=f'items["{text}"].sku')), plain)
-    yield "the reason of a field", refusal(3, "no", bad_request(sku._replace(reason=text)))
-    yield "the reason of an ErrorInfo", refusal(9, "no", error_info(text))
-    yield "the metadata of an ErrorInfo", refusal(10, "no", error_info("STALE_VERSION", order=text, **{"note": text}))
-    yield "the domain of an ErrorInfo", refusal(9, "no", known.ErrorInfo(reason="REFUNDED_IN_FULL", domain=text))
-    yield "a link of help", refusal(3, "no", plain, known.Help(links=[known.Help.Link(description=text, url=text)]))
-    yield "a localized message", refusal(3, "no", plain, known.LocalizedMessage(locale="en", message=text))
-    yield "debugging", refusal(3, "no", plain, known.DebugInfo(detail=text, stack_entries=[text]))
-    yield "a quota", refusal(8, "quota", _quota(text))
-    yield "a precondition", refusal(9, "no", _precondition(text))
-    resource = known.ResourceInfo(resource_type=text, resource_name=text, description=text)
-    yield "a resource that is not there", refusal(5, "no", resource)
-    yield "a resource that is there", refusal(6, "no", resource)
-    yield "what permission is missing", refusal(7, "no", error_info(text, permission=text, service=text))
-    yield "a service that is switched off", refusal(7, "no", error_info("SERVICE_DISABLED", service=text))
-    yield "what is unavailable", refusal(14, text, error_info(text, service=text))
-    yield (
-        "the trailing metadata",
-        refusal(3, "no", plain, trailing=(("x-note", metadata), ("x-note-bin", text.encode()))),
-    )
-
-
-def _quota(text: str) -> Any:
-    return known.QuotaFailure(violations=[known.QuotaFailure.Violation(subject=text, description=text)])
-
-
-def _precondition(text: str) -> Any:
-    violation = known.PreconditionFailure.Violation(type=text, subject=text, description=text)
-    return known.PreconditionFailure(violations=[violation])
+    plain = text.encode().decode("ascii", "ignore").translate({number: None for number in range(32)}).strip()
+    for place in listed("injection", "calls"):
+        said = with_text(place, text)
+        trailing = tuple((key, text.encode() if key.endswith("-bin") else plain) for key, _ in said.get("trailing", ()))
+        if "details" in said:
+            details = map(_detail, said["details"])
+            yield place["name"], refusal(said["code"], said["message"], *details, trailing=trailing)
+        else:
+            yield place["name"], Answer(said["code"], said["message"])
 
 
 def secrets_stay(calls: Calls) -> Iterable[Finding]:

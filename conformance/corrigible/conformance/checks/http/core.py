@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from email.utils import formatdate
 from typing import Any, Final
 
 from corrigible.conformance.checks.support.exchange import (
     ASK,
+    NO_TRIAL,
     PROFILES,
-    PROXY,
     Refused,
+    again,
     annotated_error,
     answering_for_upstream,
     as_sent,
+    below,
     credentials,
     each_refused,
     error_requests,
@@ -29,7 +31,7 @@ from corrigible.conformance.checks.support.exchange import (
     is_trial,
     native,
     no_feedback,
-    profile_checks,
+    of_reference,
     refusals,
     refusals_with_feedback,
     refused,
@@ -37,19 +39,19 @@ from corrigible.conformance.checks.support.exchange import (
     send_error_request,
     send_for_answer,
     signed,
+    to_shop,
     with_several_faults,
 )
 from corrigible.conformance.model import vector
-from corrigible.conformance.model.outcome import CouldNotTell, Missing, Role
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.model.vector import difference, request_of
-from corrigible.conformance.reference.upstream import Received, Script, answer
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.reference.upstream import Received, Script
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document
 from corrigible.conformance.validators.finding import FEEDBACK, AnnotatedError, Finding
 from corrigible.schema import MEMBER, ContractError, NeedsInput, Next, Request, Terminal, apply
 from corrigible.schema.exchange import Json
 
-ROLES: Final[frozenset[Role]] = frozenset({"proxy", "producer"})
 _MODES: Final = ("none", "traditional", "verbose", "reflective")
 
 
@@ -73,7 +75,7 @@ def _all_wrong(subject: Subject) -> Iterator[Finding]:
             yield from feedback_findings(one.annotated_error)
 
 
-def _present(subject: Subject) -> Iterator[Finding]:
+def present(subject: Subject) -> Iterator[Finding]:
     mute = [refusal for refusal in refused(subject) if refusal.feedback is None]
     requests = error_requests(subject)
     if len(mute) == len(requests):
@@ -93,7 +95,7 @@ def _members(response: HttpResponse) -> Json:
     return sorted(body) if isinstance(body, dict) else body
 
 
-def _absent_on_success(subject: Subject) -> Iterator[Finding]:
+def absent_on_success(subject: Subject) -> Iterator[Finding]:
     for sent in _accepted(subject):
         response = send_for_answer(subject, sent.adding(*credentials(subject, subject.caller())))
         if not 200 <= response.status < 300:
@@ -112,13 +114,12 @@ def _accepted(subject: Subject) -> list[HttpRequest]:
                 "needs `accepted` in the config file, requests that this API accepts: see Providers in the docs"
             )
         return [as_sent(request_of(item)) for item in patterns_accepted]
-    base = "/problem" if subject.profile == "problem+json" else ""
     order = {"customer": "cus_ada", "currency": "eur", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
     return [
-        as_sent(Request("GET", f"{base}/v1/orders")),
-        as_sent(Request("GET", f"{base}/v1/orders/ord_1")),
-        as_sent(Request("POST", f"{base}/v1/orders", body=order)),
-        as_sent(Request("PATCH", f"{base}/v1/orders/ord_1", body={"version": 3, "gift": True})),
+        to_shop(subject, "GET", "/v1/orders"),
+        to_shop(subject, "GET", "/v1/orders/ord_1"),
+        to_shop(subject, "POST", "/v1/orders", body=order),
+        to_shop(subject, "PATCH", "/v1/orders/ord_1", body={"version": 3, "gift": True}),
     ]
 
 
@@ -130,7 +131,7 @@ def _excerpt(response: HttpResponse) -> str:
     return response.body[:200].decode("utf-8", "backslashreplace")
 
 
-def _absent_in_other_modes(subject: Subject) -> Iterator[Finding]:
+def absent_in_other_modes(subject: Subject) -> Iterator[Finding]:
     spoke = False
     for error_request in error_requests(subject):
         for mode in ("none", "traditional", "verbose"):
@@ -145,7 +146,7 @@ def _absent_in_other_modes(subject: Subject) -> Iterator[Finding]:
         yield no_feedback(len(error_requests(subject)), "SRF-COR-08")
 
 
-def _same_in_every_mode(subject: Subject) -> Iterator[Finding]:
+def same_in_every_mode(subject: Subject) -> Iterator[Finding]:
     spoke = False
     for error_request in error_requests(subject):
         caller_by_mode = {mode: subject.caller() for mode in _MODES}
@@ -179,7 +180,7 @@ def _codes(response: HttpResponse) -> list[Json]:
     return [code.get("code") if isinstance(code, Mapping) else code for code in codes]
 
 
-def _deterministic(subject: Subject) -> Iterator[Finding]:
+def deterministic(subject: Subject) -> Iterator[Finding]:
     spoke = 0
     requests = error_requests(subject)
     for request in requests:
@@ -208,7 +209,7 @@ def _settled(feedback: Mapping[str, Json] | None) -> Json:
     return out
 
 
-def _each_answered(subject: Subject) -> Iterator[Finding]:
+def each_answered(subject: Subject) -> Iterator[Finding]:
     for refusal in refusals(subject, only=with_several_faults(subject)):
         if refusal.feedback is None:
             continue
@@ -221,7 +222,7 @@ def _each_answered(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-COR-11", sentence, refusal.by.faults, len(groups), refusal.sent)
 
 
-def _mends(subject: Subject) -> Iterator[Finding]:
+def mends(subject: Subject) -> Iterator[Finding]:
     spoke = 0
     requests = error_requests(subject)
     for refusal in refusals(subject):
@@ -282,12 +283,12 @@ def follow(
     caller = subject.caller() if fresh else refusal.caller
     own = [*credentials(subject, caller), *((n, v) for n, v in refusal.sent.headers if n.lower() == "cookie")]
     for step in follows.steps:
-        response = send_for_answer(subject, signed(_again(step), own))
+        response = send_for_answer(subject, signed(again(step), own))
         if response.status >= 400:
             sentence = f"A step that the feedback about {refusal.by.name} names is refused with {response.status}."
-            yield Finding("SRF-COR-14", sentence, "an accepted step", _excerpt(response), _again(step))
+            yield Finding("SRF-COR-14", sentence, "an accepted step", _excerpt(response), again(step))
             return
-    request = signed(_again(follows.request), own)
+    request = signed(again(follows.request), own)
     response = send_for_answer(subject, request)
     if response.status >= 400:
         sentence = f"The request that the feedback about {refusal.by.name} leads to is refused with {response.status}."
@@ -305,22 +306,11 @@ def follow(
         yield Finding("SRF-COR-14", sentence, state["value"], value, request)
 
 
-def _again(request: Request) -> HttpRequest:
-    left_out = {"authorization", "cookie", "prefer"}
-    headers = {name: value for name, value in request.headers.items() if name.lower() not in left_out}
-    return as_sent(Request(request.method, request.path, request.query, headers, request.body, request.form))
-
-
-def _check(name: str, title: str, requirements: tuple[str, ...], run: Callable[[Subject], Iterable[Finding]]) -> Check:
-    return Check(f"core/{name}", title, requirements, run, PROFILES, ROLES)
-
-
 _ROUTES: Final = (("POST", "/v1/nothing"), ("GET", "/v1/things/1"), ("DELETE", "/v1/orders"), ("PUT", "/v1/items/tea"))
 
 
-def _unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
+def unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
     """An upstream that does not know a route or a method, or names one that it takes."""
-    base = "/problem" if subject.profile == "problem+json" else ""
     answers = (
         native(subject.profile, 404, "route_unknown", "There is nothing at this path."),
         native(subject.profile, 405, "method_not_allowed", "Not possible here.", headers=[("Allow", "GET")]),
@@ -328,41 +318,14 @@ def _unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
     for method, path in _ROUTES:
         for upstream_answer in answers:
             body = {"note": "x"} if method in ("POST", "PUT") else None
-            request = as_sent(Request(method, base + path, body=body)).adding(ASK, subject.caller())
+            request = to_shop(subject, method, path, body=body).adding(ASK, subject.caller())
             feedback = subject.through(request, upstream_answer).feedback
             if feedback is not None and feedback.get("recovery") == "terminal":
                 text = f"{method} {path} is not known here, and that is called the end."
                 yield Finding("SRF-COR-17", text, "nothing, or a way on", dict(feedback), request)
 
 
-CHECKS: tuple[Check, ...] = (
-    _check("present", "Refusals carry feedback", ("SRF-COR-01",), _present),
-    _check("type", "The type is a registered one", ("SRF-COR-02",), validated("SRF-COR-02")),
-    _check("message", "There is a message", ("SRF-COR-03",), validated("SRF-COR-03")),
-    _check("suggestions", "There are suggestions", ("SRF-COR-04",), validated("SRF-COR-04")),
-    _check("actions", "Every action is in the vocabulary", ("SRF-COR-05",), validated("SRF-COR-05")),
-    _check("parameters", "Parameters are objects", ("SRF-COR-06",), validated("SRF-COR-06")),
-    _check("parameters-fit", "Parameters are what the action takes", ("SRF-COR-16",), validated("SRF-COR-16")),
-    _check("absent-on-success", "Successes carry none", ("SRF-COR-07",), _absent_on_success),
-    _check("absent-in-other-modes", "Only reflective mode has any", ("SRF-COR-08",), _absent_in_other_modes),
-    _check(
-        "same-in-every-mode", "The mode changes what is said and nothing else", ("SRF-COR-09",), _same_in_every_mode
-    ),
-    _check("deterministic", "The same refusal gets the same feedback", ("SRF-COR-10",), _deterministic),
-    _check("each-answered", "Every fault is answered", ("SRF-COR-11",), _each_answered),
-    _check("terminal-alone", "What ends the matter stands alone", ("SRF-COR-12",), validated("SRF-COR-12")),
-    *profile_checks(
-        ("core", PROFILES, PROXY),
-        ("unknown-is-no-end", "What is not known is not the end", _unknown_is_no_end, "SRF-COR-17"),
-    ),
-    _check("actors", "Who can act is said", ("SRF-COR-18",), validated("SRF-COR-18")),
-    _check("messages", "Every suggestion says what it is for", ("SRF-COR-13",), validated("SRF-COR-13")),
-    _check("mends", "What the feedback leads to is accepted, and did what was meant", ("SRF-COR-14",), _mends),
-)
-__all__ = ["CHECKS", "validated"]
-
-
-def _alternatives(subject: Subject) -> Iterator[Finding]:
+def alternatives(subject: Subject) -> Iterator[Finding]:
     """Judge how they are marked; then take each alternative by itself: every one leads somewhere."""
     yield from validated("SRF-OPS-07")(subject)
     for judged_one in refusals_with_feedback(subject, "SRF-OPS-07"):
@@ -385,27 +348,6 @@ def _each_by_itself(subject: Subject, refusal: Refused) -> Iterator[Finding]:
                 yield Finding("SRF-OPS-07", sentence, finding.expected, finding.got, finding.sent, place=finding.place)
 
 
-def _judged_check(name: str, title: str, requirement: str) -> Check:
-    return Check(f"operations/{name}", title, (requirement,), validated(requirement), PROFILES, ROLES)
-
-
-OPERATIONS: tuple[Check, ...] = (
-    _judged_check("valid", "Patches are RFC 6902", "SRF-OPS-01"),
-    _judged_check("apply", "Patches apply to the request that was refused", "SRF-OPS-02"),
-    _judged_check("guarded", "Edits inside arrays are guarded", "SRF-OPS-03"),
-    _judged_check("described", "The outcome is what the description takes", "SRF-OPS-05"),
-    _judged_check("agree", "Patch and parameters agree", "SRF-OPS-06"),
-    Check("operations/alternatives", "Alternatives are marked", ("SRF-OPS-07",), _alternatives, PROFILES, ROLES),
-    _judged_check("earned", "MACHINE_APPLICABLE is earned", "SRF-OPS-08"),
-    _judged_check("flagged", "What is not what was asked for says so", "SRF-OPS-09"),
-    _judged_check("idempotent", "A second application changes nothing", "SRF-OPS-10"),
-    _judged_check("effects", "No side effects are claimed for reads and trials only", "SRF-OPS-12"),
-    _judged_check("losses", "Nothing that was sent is lost unsaid", "SRF-OPS-13"),
-    _judged_check("near", "A guess is the only one that is near, or a question", "SRF-OPS-14"),
-    _judged_check("credentials", "Credentials are out of reach", "SRF-OPS-11"),
-)
-
-
 _REFUND: Final = {"order": "ord_1", "amount": 5}
 _SLACK: Final = 2.0
 _CALLS: Final[Mapping[str, Request]] = {
@@ -415,73 +357,38 @@ _CALLS: Final[Mapping[str, Request]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """How an upstream says when to come back."""
-
-    name: str
-    status: int
-    headers: Callable[[float], list[tuple[str, str]]]
-    """From the present second."""
-    seconds: float | None
-    """None where nothing that can be relied on is said."""
-    code: str = "rate_limited"
+Waited = tuple[str, float | None, AnnotatedError]
+"""Of which call and wait, how many seconds are to be passed on, what was said."""
 
 
-def _date(second: float) -> str:
-    return formatdate(second, usegmt=True)
-
-
-WAITS: Final = (
-    Wait("Retry-After in seconds", 429, lambda now: [("Retry-After", "7")], 7),
-    Wait("Retry-After of a server that is down", 503, lambda now: [("Retry-After", "120")], 120),
-    Wait("Retry-After of no seconds", 429, lambda now: [("Retry-After", "0")], 0),
-    Wait(
-        "Retry-After as a date",
-        429,
-        lambda now: [("Date", _date(now)), ("Retry-After", _date(now + 30))],
-        30,
-    ),
-    Wait(
-        "Retry-After as a date, by a clock that is an hour late",
-        503,
-        lambda now: [("Date", _date(now - 3600)), ("Retry-After", _date(now - 3600 + 45))],
-        45,
-    ),
-    Wait("Retry-After as a date that is past", 429, lambda now: [("Date", _date(now)), ("Retry-After", _date(0))], 0),
-    Wait("Retry-After that is no number", 429, lambda now: [("Retry-After", "soon")], None),
-    Wait("Retry-After below nothing", 429, lambda now: [("Retry-After", "-5")], None),
-    Wait("no word of when", 429, lambda now: [], None),
-    Wait(
-        "the second at which a rate limit begins anew",
-        429,
-        lambda now: [("Date", _date(now)), ("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", str(int(now) + 60))],
-        60,
-    ),
-    Wait("Retry-After where a person has to act", 403, lambda now: [("Retry-After", "7")], None, "approval_required"),
-)
-
-
-def _cached_waits(subject: Subject) -> list[tuple[str, Wait, AnnotatedError]]:
+def _cached_waits(subject: Subject) -> list[Waited]:
     return subject.cached("waits", lambda: list(_waits(subject)))
 
 
-def _waits(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
+def _waits(subject: Subject) -> Iterator[Waited]:
     """Have every kind of call answered with every kind of wait."""
-    base = "/problem" if subject.profile == "problem+json" else ""
-    for wait in WAITS:
+    for wait in of_reference("waits"):
         for name, call in _CALLS.items():
-            request = Request(call.method, base + call.path, headers=call.headers, body=call.body)
-            script = native(subject.profile, wait.status, wait.code, "Not just now.", headers=wait.headers(time.time()))
+            now = time.time()
+            headers = [(header, _timed(value, now)) for header, value in wait["headers"].items()]
+            code = wait.get("code", "rate_limited")
+            script = native(subject.profile, wait["status"], code, "Not just now.", headers=headers)
             with answering_for_upstream(subject, lambda received, script=script: script):  # type: ignore[misc]
-                sent = as_sent(request).adding(ASK, subject.caller())
+                sent = as_sent(below(subject, call)).adding(ASK, subject.caller())
                 response = send_for_answer(subject, sent)
-            yield f"{wait.name}, {name}", wait, annotated_error(subject, sent, response)
+            yield f"{wait['name']}, {name}", wait.get("seconds"), annotated_error(subject, sent, response)
 
 
-def _passed_on(subject: Subject) -> Iterator[Finding]:
+def _timed(value: str, now: float) -> str:
+    """Return a header with `{N}` as the date N seconds from now, and `{+N}` as that second."""
+    value = re.sub(r"\{\+(\d+)\}", lambda match: str(int(now) + int(match[1])), value)
+    return re.sub(r"\{(-?\d+)\}", lambda match: formatdate(now + int(match[1]), usegmt=True), value)
+
+
+def passed_on(subject: Subject) -> Iterator[Finding]:
     spoke = 0
-    for name, wait, annotated in _cached_waits(subject):
+    waits = _cached_waits(subject)
+    for name, seconds, annotated in waits:
         if annotated.feedback is None:
             continue
         spoke += 1
@@ -489,25 +396,21 @@ def _passed_on(subject: Subject) -> Iterator[Finding]:
         after_seconds = annotated.retry.get("after_seconds")
         if annotated.terminal:
             continue
-        if wait.seconds is None and after_seconds is not None:
+        if seconds is None and after_seconds is not None:
             text = f"The upstream does not say when to come back ({name}), and the feedback does."
             yield Finding("SRF-RTY-01", text, None, after_seconds, annotated.sent)
-        elif (
-            wait.seconds is not None
-            and "retry-after" not in annotated.headers
-            and not _is_about(after_seconds, wait.seconds)
-        ):
+        elif seconds is not None and "retry-after" not in annotated.headers and not _is_about(after_seconds, seconds):
             text = f"The wait that the upstream names ({name}) is not passed on."
-            yield Finding("SRF-RTY-01", text, wait.seconds, after_seconds, annotated.sent)
+            yield Finding("SRF-RTY-01", text, seconds, after_seconds, annotated.sent)
     if not spoke:
-        yield no_feedback(len(WAITS) * len(_CALLS), "SRF-RTY-01")
+        yield no_feedback(len(waits), "SRF-RTY-01")
 
 
 def _is_about(value: object, seconds: float) -> bool:
     return isinstance(value, int | float) and seconds - _SLACK <= value <= math.ceil(seconds) + _SLACK
 
 
-def _wait_findings(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
+def about_waits(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
     """Return a check that judges what is said about waits, and about every provocation."""
 
     def run(subject: Subject) -> Iterator[Finding]:
@@ -520,27 +423,13 @@ def _wait_findings(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
     return run
 
 
-def _wait_check(name: str, title: str, requirement: str) -> Check:
-    return Check(f"retry/{name}", title, (requirement,), _wait_findings(requirement), PROFILES, ROLES)
-
-
-RETRIES: tuple[Check, ...] = (
-    Check("retry/passed-on", "Waits are passed on", ("SRF-RTY-01",), _passed_on, PROFILES, PROXY),
-    _wait_check("not-blindly", "No unsafe call is repeated without a key", "SRF-RTY-02"),
-    _wait_check("not-after-the-end", "Where nothing helps there is no retry", "SRF-RTY-03"),
-    _wait_check("bounded", "Repeating ends", "SRF-RTY-04"),
-    _wait_check("keys", "A changed request has a new key", "SRF-RTY-05"),
-)
-
-
-_NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothing is tried here."}})
-
-
-def _run(exchange: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
+def led(id: str, *requirements: str) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that the feedback about the refusal of a vector leads where that vector allows it."""
+    exchange = next(one for profile in PROFILES for one in vector.exchange(profile) if one.id == id)
     upstream_answer = script(exchange.answer)
 
     def says(received: Received) -> Script | None:
-        return _NO_TRIAL if is_trial(received.sent) else upstream_answer
+        return NO_TRIAL if is_trial(received.sent) else upstream_answer
 
     def run(subject: Subject) -> Iterator[Finding]:
         request = as_sent(exchange.request).adding(ASK, subject.caller())
@@ -549,15 +438,6 @@ def _run(exchange: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
         problem = vector.leads_to(exchange.allowed, response.feedback, request_document(request))
         if problem is not None:
             text = f"{exchange.description} Not so here: {problem}."
-            yield Finding(
-                exchange.requirements[0], text, [dict(a) for a in exchange.allowed], response.feedback, request
-            )
+            yield Finding(requirements[0], text, [dict(a) for a in exchange.allowed], response.feedback, request)
 
     return run
-
-
-DIALECTS: tuple[Check, ...] = tuple(
-    Check(f"vector/{one.id}", one.description, one.requirements, _run(one), frozenset({profile}), PROXY)
-    for profile in sorted(PROFILES)
-    for one in vector.exchange(profile)
-)

@@ -16,15 +16,16 @@ from typing import Final
 from corrigible.conformance.checks.http import generated_request as generate
 from corrigible.conformance.checks.http.generated_request import Generated
 from corrigible.conformance.checks.support.exchange import (
+    OWN,
+    again,
     annotated_error,
-    as_sent,
     credentials,
     description,
     feedback_findings,
 )
 from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import FEEDBACK, AnnotatedError, Finding
 from corrigible.conformance.validators.openapi import Breach, Description
@@ -32,7 +33,6 @@ from corrigible.schema import MEMBER, ContractError, Next, Request, apply
 from corrigible.schema.document import pointer_parts, value_at
 from corrigible.schema.exchange import Json
 
-PROFILES: Final = frozenset({"http-json", "problem+json"})
 _VALIDATION: Final = frozenset({400, 422})
 _MOST, _RATE = 200, 50.0
 _TIMEOUT: Final = 5.0
@@ -149,7 +149,7 @@ def _explained(subject: Subject) -> list[Answer]:
     return [answer for answer in refused_requests(subject) if answer.annotated_error.feedback is not None]
 
 
-def _answered(subject: Subject) -> Iterator[Finding]:
+def answered(subject: Subject) -> Iterator[Finding]:
     """Judge those that were refused for what the description forbids: who is no caller, or asks for nothing, is not."""
     rejected = [answer for answer in refused_requests(subject) if answer.got.status in _VALIDATION]
     mute = sorted((answer for answer in rejected if answer.got.feedback is None), key=_size)
@@ -179,7 +179,7 @@ def _native(response: HttpResponse) -> Json:
     return body
 
 
-def _contract(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
+def judged(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
     required = frozenset(requirements)
 
     def run(subject: Subject) -> Iterator[Finding]:
@@ -218,7 +218,7 @@ def _summed_up(pairs: Sequence[tuple[Answer, Finding]], of: int) -> Iterator[Fin
         yield Finding(finding.requirement, sentence, finding.expected, finding.got, answer.sent, place=finding.place)
 
 
-def _mends(subject: Subject) -> Iterator[Finding]:
+def mends(subject: Subject) -> Iterator[Finding]:
     answers = _with_feedback(subject)
     pairs: list[tuple[Answer, Finding]] = []
     pace = _Pace(1 / float(_settings(subject).get("rate", _RATE)))
@@ -239,7 +239,7 @@ def _repair_findings(subject: Subject, answer: Answer, pace: _Pace) -> Iterator[
             "SRF-COR-14", sentence, "feedback of the contract", answer.annotated_error.feedback, place=FEEDBACK
         )
         return
-    if not isinstance(follows, Next) or _same(follows.request, document):
+    if not isinstance(follows, Next) or follows.request == document:
         return  # it ends, it asks, or the same request is to be sent again: nothing that would mend anything
     spec = description(subject)
     if spec is not None and (left := _remaining_breaches(spec, document, follows.request)):
@@ -251,19 +251,11 @@ def _repair_findings(subject: Subject, answer: Answer, pace: _Pace) -> Iterator[
         return
     for request in (*follows.steps, follows.request):
         pace.wait()
-        response = subject.wire.send(_again(request, answer.sent))
+        own = [header for header in answer.sent.headers if header[0].lower() in OWN]
+        response = subject.wire.send(again(request).adding(*own))
     if response.status >= 400 and _complaint(response) == _complaint(answer.got):
         sentence = "The request that the feedback leads to is refused with the very same words."
         yield Finding("SRF-COR-14", sentence, "another answer", _native(response))
-
-
-def _same(request: Request, other: Request) -> bool:
-    return (request.method, request.path, request.query, request.body) == (
-        other.method,
-        other.path,
-        other.query,
-        other.body,
-    ) and (request.headers == other.headers)
 
 
 def _remaining_breaches(spec: Description, before: Request, after: Request) -> list[Breach]:
@@ -277,35 +269,7 @@ def _at(request: Request, pointer: str) -> Json:
     return value_at(request.document(), pointer_parts(pointer) or ())
 
 
-def _again(request: Request, first: HttpRequest) -> HttpRequest:
-    """Return a request document as it goes out, by the one who sent the first."""
-    own = {"authorization", "prefer", "cookie"}
-    headers = {name: value for name, value in request.headers.items() if name.lower() not in own}
-    sent_again = as_sent(Request(request.method, request.path, request.query, headers, request.body, request.form))
-    return sent_again.adding(*((name, value) for name, value in first.headers if name.lower() in own))
-
-
 def _complaint(response: HttpResponse) -> Json:
     """Return what an answer says apart from feedback."""
     body = _native(response)
     return {n: v for n, v in body.items() if n != MEMBER} if isinstance(body, Mapping) else body
-
-
-def _check(name: str, title: str, requirements: tuple[str, ...], run: Callable[[Subject], Iterator[Finding]]) -> Check:
-    return Check(f"generated/{name}", title, requirements, run, PROFILES, frozenset({"producer"}))
-
-
-def _numbered(group: str, *numbers: int) -> tuple[str, ...]:
-    return tuple(f"SRF-{group}-{number:02}" for number in numbers)
-
-
-_SHAPE, _EDITS = _numbered("COR", 2, 3, 4, 5, 6, 12, 13, 16), _numbered("OPS", 1, 2, 3, 5, 6, 7, 8, 9, 10, 11)
-_WAITS, _WORDS = _numbered("RTY", 1, 2, 3, 4, 5), _numbered("SEC", 2, 3, 5, 10)
-CHECKS: tuple[Check, ...] = (
-    _check("answered", "What breaks the description is refused with feedback", ("SRF-COR-01",), _answered),
-    _check("shape", "Feedback on generated requests has the contract's shape", _SHAPE, _contract(*_SHAPE)),
-    _check("edits", "Suggestions for generated requests apply, and say what they change", _EDITS, _contract(*_EDITS)),
-    _check("waits", "Waits after generated requests are the API's, and end", _WAITS, _contract(*_WAITS)),
-    _check("words", "Words about generated requests are clean, secrets stay", _WORDS, _contract(*_WORDS)),
-    _check("mends", "What the feedback makes of a generated request is better", ("SRF-COR-14",), _mends),
-)

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import yaml
 
-from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.outcome import UsageError, usable
 from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.transport.http1 import HttpRequest, request_document
 from corrigible.conformance.validators.openapi import Breach, Description
@@ -56,12 +56,8 @@ class Plan:
 
 def load(path: Path) -> Mapping[str, Json]:
     """Read a description. Raises UsageError where it is none that requests can be made from."""
-    try:
+    with usable(f"--spec {path}"):
         return parsed(path.read_text("utf-8"), f"--spec {path}")
-    except OSError as problem:
-        raise UsageError(f"--spec {path}: {problem.strerror}") from None
-    except UnicodeDecodeError as problem:
-        raise UsageError(f"--spec {path}: no UTF-8 text: {problem.reason}") from None
 
 
 def parsed(text: str, origin: str) -> Mapping[str, Json]:

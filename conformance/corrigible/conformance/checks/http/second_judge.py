@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from corrigible.conformance.checks.http.generated import refused_requests
 from corrigible.conformance.checks.support.exchange import description, refused
 from corrigible.conformance.model.outcome import Missing, NotApplicable
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import Finding
 from corrigible.conformance.validators.openapi import Breach, Description
@@ -24,8 +24,6 @@ from corrigible.schema.exchange import Json
 
 if TYPE_CHECKING:
     from corrigible.conformance.validators.openapi_core import SecondJudge
-
-PROFILES: Final = frozenset({"http-json", "problem+json"})
 
 
 class _Exchange(NamedTuple):
@@ -156,8 +154,5 @@ def _of_proxy(subject: Subject) -> Iterator[_Exchange]:
         yield _Exchange(one.by.name, one.annotated_error.request, one.feedback, one.sent, one.got)
 
 
-_TITLE: Final = "A second judge of the description finds no new fault in what the feedback makes of a request"
-CHECKS: Final = (
-    Check("generated/second-judge", _TITLE, ("SRF-COR-14",), _run(_of_producer), PROFILES, frozenset({"producer"})),
-    Check("core/second-judge", _TITLE, ("SRF-COR-14",), _run(_of_proxy), PROFILES, frozenset({"proxy"})),
-)
+of_producer: Final = _run(_of_producer)
+of_proxy: Final = _run(_of_proxy)

@@ -9,33 +9,34 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.conformance.checks.http import injection
-from corrigible.conformance.checks.http.core import ROLES, validated
+from corrigible.conformance.checks.http.core import validated
 from corrigible.conformance.checks.support.exchange import (
     ASK,
     JSON,
-    PROFILES,
-    PROXY,
     Refused,
     annotated_error,
     answering_for_upstream,
     as_sent,
+    below,
     error_requests,
     is_trial,
     native,
     no_feedback,
-    profile_checks,
+    of_reference,
     send_error_request,
     send_for_answer,
+    to_shop,
 )
 from corrigible.conformance.checks.support.known_error import KNOWN
 from corrigible.conformance.model.outcome import NotApplicable
+from corrigible.conformance.model.vector import request_of
 from corrigible.conformance.model.yaml_file import path_pattern
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document
 from corrigible.conformance.validators.edit import same, stages
 from corrigible.conformance.validators.finding import ABSENT, FEEDBACK, Finding, base_action
@@ -74,12 +75,6 @@ def _target(response: HttpResponse) -> str | None:
     return link[1] if link is not None and link[1].startswith("/") else None
 
 
-LINKED: Final = profile_checks(
-    ("trust", "http-json", PROXY),
-    ("linked", "Feedback that is fetched is for its caller alone", for_its_caller_alone, "SRF-SEC-12"),
-)
-
-
 _MOST: Final = 4
 _WRONG: Final = {"customer": "cus_ada", "currency": "eurr", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
 _ABROAD: Final = {**_WRONG, "currency": "eur", "shipping": {"method": "air", "country": "DE"}}
@@ -103,10 +98,9 @@ def _feedbacks(
     subject: Subject, requests: Sequence[Request], callers: Sequence[tuple[str, str]]
 ) -> list[Feedback | None]:
     """Send one request after the other, and return what was said each time."""
-    base = "/problem" if subject.profile == "problem+json" else ""
     out: list[Feedback | None] = []
     for request, caller in zip(requests, callers, strict=True):
-        sent = as_sent(Request(request.method, base + request.path, request.query, body=request.body))
+        sent = as_sent(below(subject, request))
         out.append(send_for_answer(subject, sent.adding(ASK, caller)).feedback)
     return out
 
@@ -136,18 +130,28 @@ def _loop_findings(feedbacks: Sequence[Feedback | None], who: str) -> Iterator[F
             return
 
 
-def _stubborn(subject: Subject) -> Iterator[Finding]:
-    caller = subject.caller()
-    with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
-        feedbacks = _feedbacks(subject, [Request("POST", "/v1/orders", body=_WRONG)] * 5, [caller] * 5)
-    yield from _loop_findings(feedbacks, "An agent that sends the same request again and again")
+def _in_circles(wrong: Sequence[str], who: str) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that a caller who sends these wrong values in turn, and no other, hears of a person."""
+
+    def run(subject: Subject) -> Iterator[Finding]:
+        requests = [Request("POST", "/v1/orders", body={**_WRONG, "currency": currency}) for currency in wrong]
+        with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
+            feedbacks = _feedbacks(subject, requests, [subject.caller()] * len(requests))
+        yield from _loop_findings(feedbacks, who)
+
+    return run
 
 
-def _obedient(subject: Subject) -> Iterator[Finding]:
+stubborn: Final = _in_circles(["eurr"] * 5, "An agent that sends the same request again and again")
+oscillating: Final = _in_circles(
+    ["gpb", "eurr", "gpb", "eurr", "gpb"], "An agent that goes back and forth between two wrong values"
+)
+
+
+def obedient(subject: Subject) -> Iterator[Finding]:
     """Apply what is said, and get the same error for it."""
-    base = "/problem" if subject.profile == "problem+json" else ""
     caller, feedbacks = subject.caller(), []
-    request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
+    request = to_shop(subject, "POST", "/v1/orders", body=_WRONG)
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
         for _ in range(5):
             feedback = send_for_answer(subject, request.adding(ASK, caller)).feedback
@@ -161,15 +165,7 @@ def _obedient(subject: Subject) -> Iterator[Finding]:
     yield from _loop_findings(feedbacks, "An agent that does what it is told, and is refused for the same reason,")
 
 
-def _oscillating(subject: Subject) -> Iterator[Finding]:
-    caller = subject.caller()
-    bodies = [{**_WRONG, "currency": "eurr" if number % 2 else "gpb"} for number in range(5)]
-    with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
-        feedbacks = _feedbacks(subject, [Request("POST", "/v1/orders", body=body) for body in bodies], [caller] * 5)
-    yield from _loop_findings(feedbacks, "An agent that goes back and forth between two wrong values")
-
-
-def _next_alternative(subject: Subject) -> Iterator[Finding]:
+def next_alternative(subject: Subject) -> Iterator[Finding]:
     """Where there are alternatives, another one leads the second time."""
     caller = subject.caller()
     follows: list[Json] = []
@@ -196,7 +192,7 @@ def _next_alternative(subject: Subject) -> Iterator[Finding]:
         yield Finding("SRF-SEC-08", sentence, "another alternative", follows)
 
 
-def _strangers(subject: Subject) -> Iterator[Finding]:
+def strangers(subject: Subject) -> Iterator[Finding]:
     """Who is somebody else, or asks for something else, is in no loop."""
     wrong = Request("POST", "/v1/orders", body=_WRONG)
     others = [subject.caller() for _ in range(6)]
@@ -218,7 +214,7 @@ def _strangers(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-SEC-08", text, "no ESCALATE", feedbacks[-1])
 
 
-def _insisting(subject: Subject) -> Iterator[Finding]:
+def insisting(subject: Subject) -> Iterator[Finding]:
     """What cannot be had stays so, and who asks all the same hears that it is a loop."""
     caller = subject.caller()
     with answering_for_upstream(subject, _refusing(subject.profile, 409, "order_shipped", "")):
@@ -240,10 +236,9 @@ def _insisting(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _uncounted(subject: Subject) -> Iterator[Finding]:
+def uncounted(subject: Subject) -> Iterator[Finding]:
     """Answers that showed no suggestions were no advice that failed: what follows is the first time."""
-    base = "/problem" if subject.profile == "problem+json" else ""
-    request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
+    request = to_shop(subject, "POST", "/v1/orders", body=_WRONG)
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
         fresh = send_for_answer(subject, request.adding(ASK, subject.caller())).feedback
         caller = subject.caller()
@@ -260,12 +255,11 @@ def _uncounted(subject: Subject) -> Iterator[Finding]:
 _MISTAKES: Final = ({"limit": "500"}, {"statuss": "draft"}, {"sort": "creatd"}, {"created_after": "2026/12/24"})
 
 
-def _mistakes(subject: Subject) -> Iterator[Finding]:
+def mistakes(subject: Subject) -> Iterator[Finding]:
     """Several mistakes of one caller at one operation are several mistakes."""
-    base = "/problem" if subject.profile == "problem+json" else ""
     caller, feedbacks = subject.caller(), []
     for query in _MISTAKES:
-        request = as_sent(Request("GET", f"{base}/v1/orders", query))
+        request = to_shop(subject, "GET", "/v1/orders", query=query)
         feedbacks.append(send_for_answer(subject, request.adding(ASK, caller)).feedback)
     if all(feedback is None for feedback in feedbacks):
         yield no_feedback(len(feedbacks), "SRF-SEC-08")
@@ -279,7 +273,7 @@ def _mistakes(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-SEC-08", text, "loop.action none", loop)
 
 
-def _never_again(subject: Subject) -> Iterator[Finding]:
+def never_again(subject: Subject) -> Iterator[Finding]:
     """What is called the next alternative is one that was not offered first before."""
     caller, first = subject.caller(), list[Json]()
     for body in (_ABROAD, {**_WRONG, "currency": "eur", "lines": [{"sku": "cocoa", "quantity": 2}]}):
@@ -298,20 +292,6 @@ def _never_again(subject: Subject) -> Iterator[Finding]:
             first.append(edit)
 
 
-_TITLES: Final = (
-    ("stubborn", "Who repeats a request hears of a person by the fourth time", _stubborn),
-    ("obedient", "Advice that does not help ends by the fourth time", _obedient),
-    ("oscillating", "Going back and forth ends by the fourth time", _oscillating),
-    ("next-alternative", "The second time another alternative leads", _next_alternative),
-    ("insisting", "Who asks for what cannot be had hears so by the fourth time", _insisting),
-    ("uncounted", "Answers without suggestions are no attempts", _uncounted),
-    ("mistakes", "Different mistakes are no loop", _mistakes),
-    ("never-again", "The next alternative is one that was not offered before", _never_again),
-    ("strangers", "Others, and other things, are in no loop", _strangers),
-)
-REPEATS = profile_checks(("trust/loop", PROFILES, PROXY), *((*row, "SRF-SEC-08") for row in _TITLES))
-
-
 Answering = Callable[[Received], Script | None]
 _ORDER: Final = {"customer": "cus_ada", "currency": "eur", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
 
@@ -328,7 +308,7 @@ def _sent_meanwhile(subject: Subject, since: int, request: HttpRequest) -> list[
 # --- secrets ---
 
 
-def _secrets_stay(subject: Subject) -> Iterator[Finding]:
+def secrets_stay(subject: Subject) -> Iterator[Finding]:
     """Have calls with secrets in every place refused, also by an upstream that repeats them."""
     spoke = 0
     cases = list(_with_secrets(subject))
@@ -369,36 +349,18 @@ def _only(request: HttpRequest, script: Script | None) -> Answering:
 
 
 def _with_secrets(subject: Subject) -> Iterator[tuple[Request, tuple[str, ...], Script | None]]:
-    base = "/problem" if subject.profile == "problem+json" else ""
-    profile = subject.profile
-    card, token, key, session, bearer = (
-        *("4242424242424242", "tok-in-the-body-77", "key-in-a-header-88", "session-in-a-cookie-99", "bearer-token-66"),
-    )
-    headers = {"x-api-key": key, "cookie": f"sid={session}", "authorization": f"Bearer {bearer}-{subject.case()}"}
-    wrong = {**_ORDER, "currency": "eurr", "payment": {"card_number": card, "token": token}}
-    everything = (card, token, key, session, bearer)
-    # The fault is beside the secrets, ...
-    yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, None
-    # ... in a secret itself, which a cast or a guard would repeat, ...
-    odd = {**_ORDER, "payment": {"card_number": int(card), "cvc": 987654, "token": token}}
-    yield Request("POST", f"{base}/v1/orders", headers=headers, body=odd), (*everything, "987654"), None
-    # ... in its name, ...
-    misspelt = {**_ORDER, "payment": {"card_number": card, "tokn": token}}
-    yield Request("POST", f"{base}/v1/orders", body=misspelt), (card, token), None
-    # ... in a query that should have none, ...
-    query = {"api_key": "key-in-a-query-55", "statuss": "draft"}
-    yield Request("GET", f"{base}/v1/orders", query), ("key-in-a-query-55",), None
-    # ... and in what the upstream repeats.
-    echo = native(profile, 400, "enum", f"{card} {token} {key} {session} {bearer} are wrong.", "currency")
-    yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, echo
-    script = native(profile, 400, "type", "No.", "payment.card_number", [("X-Debug", bearer)])
-    yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, script
+    case = subject.case()
+    for entry in of_reference("secrets"):
+        request = below(subject, request_of(entry["request"]))
+        headers = {name: value.replace("{case}", case) for name, value in request.headers.items()}
+        script = native(subject.profile, **entry["answer"]) if "answer" in entry else None
+        yield replace(request, headers=headers), tuple(entry["secrets"]), script
 
 
 # --- look-ups ---
 
 
-def _lookups_are_the_callers(subject: Subject) -> Iterator[Finding]:
+def lookups_are_the_callers(subject: Subject) -> Iterator[Finding]:
     """See what the upstream is asked besides the calls: by whom, how, and whether anybody else is asked."""
     spoke = 0
     seen: set[str] = set()
@@ -429,10 +391,9 @@ class _Asked(NamedTuple):
 
 
 def _looking_up(subject: Subject, other_origin: str) -> Iterator[_Asked]:
-    base = "/problem" if subject.profile == "problem+json" else ""
-    refund = Request("POST", f"{base}/v1/refunds", body={"order": "ord_1", "amount": 500})
+    refund = Request("POST", "/v1/refunds", body={"order": "ord_1", "amount": 500})
     hostile = [
-        Request("POST", f"{base}/v1/refunds", body={"order": order, "amount": 500})
+        Request("POST", "/v1/refunds", body={"order": order, "amount": 500})
         for order in (
             f"{other_origin}/x",
             f"//{other_origin.partition('//')[2]}/x",
@@ -454,18 +415,18 @@ def _looking_up(subject: Subject, other_origin: str) -> Iterator[_Asked]:
         return large if received.sent.target.endswith("/v1/refunds") else None
 
     for provocation in error_requests(subject):
-        yield _observed(subject, provocation.request, [subject.caller()])
-    yield _observed(subject, refund, [])  # somebody without any credentials
+        yield _observed(subject, as_sent(provocation.request), [subject.caller()])
+    yield _observed(subject, as_sent(below(subject, refund)), [])  # somebody without any credentials
     with answering_for_upstream(subject, redirecting):
-        yield _observed(subject, refund, [subject.caller()])
+        yield _observed(subject, as_sent(below(subject, refund)), [subject.caller()])
     with answering_for_upstream(subject, linking):
-        yield _observed(subject, refund, [subject.caller()])
+        yield _observed(subject, as_sent(below(subject, refund)), [subject.caller()])
         for request in hostile:
-            yield _observed(subject, request, [subject.caller()])
+            yield _observed(subject, as_sent(below(subject, request)), [subject.caller()])
 
 
-def _observed(subject: Subject, request: Request, credentials: list[tuple[str, str]]) -> _Asked:
-    sent = as_sent(request).adding(ASK, *credentials)
+def _observed(subject: Subject, request: HttpRequest, credentials: list[tuple[str, str]]) -> _Asked:
+    sent = request.adding(ASK, *credentials)
     before = len(subject.suite_upstream.requests)
     response = send_for_answer(subject, sent)
     return _Asked(sent, response.feedback, _sent_meanwhile(subject, before, sent))
@@ -494,7 +455,7 @@ def _is_by(request: HttpRequest, call: HttpRequest, earlier: list[str]) -> Itera
 # --- claims ---
 
 
-def _claims_are_true(subject: Subject) -> Iterator[Finding]:
+def claims_are_true(subject: Subject) -> Iterator[Finding]:
     """Compare what is claimed to be verified with what the upstream really was asked."""
     spoke = 0
     requests = error_requests(subject)
@@ -554,7 +515,7 @@ def _holds(tried: Json, wanted: Json, before: Json) -> bool:
     return same(tried, wanted)
 
 
-def _evidence_is_true(subject: Subject) -> Iterator[Finding]:
+def evidence_is_true(subject: Subject) -> Iterator[Finding]:
     """Judge where suggestions say they come from; look-ups they name were made."""
     yield from validated("SRF-SEC-03")(subject)
     if subject.upstream is None:
@@ -584,20 +545,19 @@ def _forbidding(profile: str) -> Answering:
     return lambda received: forbidden if received.sent.method == "GET" else None
 
 
-def _no_oracle(subject: Subject) -> Iterator[Finding]:
+def no_oracle(subject: Subject) -> Iterator[Finding]:
     """Let somebody look, then refuse the same look-ups to somebody else: nothing of them is told."""
-    base = "/problem" if subject.profile == "problem+json" else ""
     order = {**_ORDER, "lines": [{"sku": "cofee", "quantity": 1}]}
     calls = (
-        (Request("POST", f"{base}/v1/orders", body=order), ("kettle", "biscuit", '"coffee"')),
-        (Request("POST", f"{base}/v1/refunds", body={"order": "ord_1", "amount": 500}), ("300", "700", "1000")),
+        (to_shop(subject, "POST", "/v1/orders", body=order), ("kettle", "biscuit", '"coffee"')),
+        (to_shop(subject, "POST", "/v1/refunds", body={"order": "ord_1", "amount": 500}), ("300", "700", "1000")),
     )
     spoke = False
     for request, values in calls:
-        first = send_for_answer(subject, as_sent(request).adding(ASK, subject.caller()))
+        first = send_for_answer(subject, request.adding(ASK, subject.caller()))
         spoke = spoke or first.feedback is not None
         with answering_for_upstream(subject, _forbidding(subject.profile)):
-            sent = as_sent(request).adding(ASK, subject.caller())
+            sent = request.adding(ASK, subject.caller())
             response = send_for_answer(subject, sent)
         whole = json.dumps(response.feedback, ensure_ascii=False) if response.feedback is not None else ""
         for value in values:
@@ -606,19 +566,3 @@ def _no_oracle(subject: Subject) -> Iterator[Finding]:
                 yield Finding("SRF-SEC-06", sentence, "no value of a look-up that was refused", response.feedback, sent)
     if not spoke:
         yield no_feedback(len(calls), "SRF-SEC-06")
-
-
-CHECKS: tuple[Check, ...] = (
-    *injection.CHECKS,
-    Check("trust/clean", "Texts are clean and short", ("SRF-SEC-02",), validated("SRF-SEC-02"), PROFILES, ROLES),
-    Check("trust/evidence", "Evidence is there and true", ("SRF-SEC-03",), _evidence_is_true, PROFILES, ROLES),
-    Check("trust/secrets", "Secrets of a request stay there", ("SRF-SEC-05",), _secrets_stay, PROFILES, PROXY),
-    Check("trust/no-secret", "No known secret is repeated", ("SRF-SEC-05",), validated("SRF-SEC-05"), PROFILES, ROLES),
-    Check("trust/no-oracle", "Nobody hears what they may not read", ("SRF-SEC-06",), _no_oracle, PROFILES, PROXY),
-    Check("trust/lookups", "Look-ups are the caller's", ("SRF-SEC-07",), _lookups_are_the_callers, PROFILES, PROXY),
-    *REPEATS,
-    Check("trust/claims", "What is said to be verified was", ("SRF-SEC-09",), _claims_are_true, PROFILES, PROXY),
-    Check(
-        "trust/confidence", "Confidence can be recomputed", ("SRF-SEC-10",), validated("SRF-SEC-10"), PROFILES, ROLES
-    ),
-)

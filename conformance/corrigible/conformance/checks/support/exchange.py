@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlencode
 
-from corrigible.conformance.model.outcome import CouldNotTell, Missing, Role
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.model.vector import Exchange, exchange, leads_to, request_of
 from corrigible.conformance.model.yaml_file import SUITE, VECTORS, load_yaml
 from corrigible.conformance.reference import api
 from corrigible.conformance.reference.upstream import Pause, Received, Script, answer, chunked
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import Headers, HttpRequest, HttpResponse, KeepAlive, request_document
 from corrigible.conformance.validators import edit, intent, shape, trust
 from corrigible.conformance.validators.finding import AnnotatedError, Finding, Registered
@@ -40,22 +40,10 @@ ASK: Final = ("Prefer", "recovery-feedback=reflective")
 """Sent throughout: a proxy that was not asked for feedback has nothing to add anyway."""
 
 
-JUDGES: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (
-    shape.judge,
-    edit.judge,
-    intent.judge,
-    intent.judge_guesses,
-    trust.judge_retries,
-    trust.judge,
-)
-
-
 def feedback_findings(annotated: AnnotatedError, requirements: frozenset[str] | None = None) -> Iterator[Finding]:
     """Yield what is wrong, of the given requirements or of all. What is no feedback at all is only said to be none."""
-    if not isinstance(annotated.feedback, Mapping):
-        findings = shape.judge(annotated)
-    else:
-        findings = (finding for judge in JUDGES for finding in judge(annotated))
+    judges = (shape, edit, intent, trust) if isinstance(annotated.feedback, Mapping) else (shape,)
+    findings = (finding for each in judges for finding in each.judge(annotated))
     yield from (finding for finding in findings if requirements is None or finding.requirement in requirements)
 
 
@@ -68,49 +56,56 @@ class Case(NamedTuple):
 
 
 @cache
+def listed(file: str, group: str) -> Any:
+    """Return a group of a file of vectors."""
+    return json.loads((VECTORS / f"{file}.json").read_text("utf-8"))[group]
+
+
+@cache
 def cases(group: str) -> tuple[Case, ...]:
     """Return the cases of a group in `vectors/passing.json`."""
-    document = json.loads((VECTORS / "passing.json").read_text("utf-8"))
-    usual = document["requests"]
+    usual = listed("passing", "requests")
     return tuple(
         Case(
             entry["name"], _as_request(usual.get(asked, asked) if isinstance(asked, str) else asked), _as_script(entry)
         )
-        for entry in document[group]
+        for entry in listed("passing", group)
         for asked in [entry.get("sent", "GET")]
     )
 
 
 def _as_request(entry: Mapping[str, Any]) -> HttpRequest:
-    return HttpRequest(entry["method"], entry["target"], _fields(entry, "headers"), _as_bytes(entry.get("body", "")))
+    target = as_bytes(entry["target"]).decode("latin-1")
+    return HttpRequest(entry["method"], target, _fields(entry, "headers"), as_bytes(entry.get("body", "")))
 
 
 def _as_script(entry: Mapping[str, Any]) -> Script:
     said: Mapping[str, Any] = entry.get("answer", {"raw": []})
     close, reason, headers = said.get("close", False), said.get("reason", ""), _fields(said, "headers")
     if "raw" in said:
-        return Script(tuple(Pause(p["pause"]) if "pause" in p else _as_bytes(p) for p in said["raw"]), close)
+        return Script(tuple(Pause(p["pause"]) if "pause" in p else as_bytes(p) for p in said["raw"]), close)
     if "chunks" in said:
         trailers = _fields(said, "trailers")
-        return chunked(said["status"], map(_as_bytes, said["chunks"]), headers, trailers=trailers, reason=reason)
-    body = said["json"] if "json" in said else _as_bytes(said.get("body", ""))
+        return chunked(said["status"], map(as_bytes, said["chunks"]), headers, trailers=trailers, reason=reason)
+    body = said["json"] if "json" in said else as_bytes(said.get("body", ""))
     return answer(said["status"], body, headers, reason=reason, close=close)
 
 
 def _fields(entry: Mapping[str, Any], name: str) -> Headers:
-    return tuple((name, _as_bytes(value).decode("latin-1")) for name, value in entry.get(name, ()))
+    return tuple((name, as_bytes(value).decode("latin-1")) for name, value in entry.get(name, ()))
 
 
-def _as_bytes(value: Json) -> bytes:
+def as_bytes(value: Json) -> bytes:
+    """Return the bytes that a file of vectors writes in one of its ways."""
     match value:
         case list():
-            return b"".join(map(_as_bytes, value))
+            return b"".join(map(as_bytes, value))
         case {"repeat": unit, "times": times}:
-            return _as_bytes(unit) * int(times)
+            return as_bytes(unit) * int(times)
         case {"gzip": inner}:
-            return gzip.compress(_as_bytes(inner), mtime=0)
+            return gzip.compress(as_bytes(inner), mtime=0)
         case {"deflate": inner}:
-            return zlib.compress(_as_bytes(inner))
+            return zlib.compress(as_bytes(inner))
         case {"base64": text}:
             return base64.b64decode(text)
         case _:
@@ -170,41 +165,6 @@ def reader_findings(
         yield Finding(requirement, sentence, [dict(way) for way in vector.allowed], feedback, sent_request)
 
 
-EITHER: Final[frozenset[Role]] = frozenset({"producer", "proxy"})
-PROXY: Final[frozenset[Role]] = frozenset({"proxy"})
-Judge = Callable[[AnnotatedError], Iterator[Finding]]
-Row = tuple[str, str, Callable[[Subject], Iterator[Finding]], str]
-
-_HELD: Final[Mapping[str, tuple[str, Judge, tuple[str, ...]]]] = {
-    "shape": (
-        "Feedback has the contract's shape",
-        shape.judge,
-        tuple(f"SRF-COR-{number}" for number in ("02", "03", "04", "05", "06", "12", "13", "16")),
-    ),
-    "edits": (
-        "Suggestions apply",
-        edit.judge,
-        tuple(f"SRF-OPS-{number}" for number in ("01", "02", "03", "05", "06", "07", "08", "10", "11")),
-    ),
-    "intent": (
-        "Suggestions say what they change and what they lose",
-        intent.judge,
-        ("SRF-OPS-09", "SRF-OPS-13"),
-    ),
-    "effects": ("Suggestions say what they set off", intent.judge, ("SRF-OPS-12",)),
-    "waits": (
-        "Waits are the upstream's, and end",
-        trust.judge_retries,
-        tuple(f"SRF-RTY-{number}" for number in ("01", "02", "03", "04", "05")),
-    ),
-    "words": (
-        "Words are clean, claims can be counted, secrets stay",
-        trust.judge,
-        tuple(f"SRF-SEC-{number}" for number in ("02", "03", "05", "10")),
-    ),
-}
-_ONLY: Final[Mapping[str, frozenset[str]]] = {"effects": frozenset({"kubernetes-api"})}
-"""What cannot be told everywhere: in the other profiles reading and writing have the same method."""
 _LONG: Final = re.compile(r"[\w-]{12,}")
 
 
@@ -251,44 +211,28 @@ def status_changed(vector: Exchange, request: HttpRequest, response: HttpRespons
         yield Finding("SRF-TRN-03", "the status code changed", vector.answer["status"], response.status, request)
 
 
-def judged_checks(
-    prefix: str, profile: str, explanations: Explanations, roles: frozenset[Role], *, leads: bool = True
-) -> tuple[Check, ...]:
-    """Return the checks that judge every feedback of a profile; with `leads`, also that of where it leads a reader."""
+def leading(explanations: Explanations) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that a reader of the feedback ends where the vector allows it."""
 
     def leads_where_it_may(subject: Subject) -> Iterator[Finding]:
         """A reader of the feedback ends where the vector allows it."""
         for one in explanations(subject):
             yield from reader_findings(one.vector, one.feedback, one.request, one.sent)
 
-    rows: list[Row] = [
-        (name, title, _run(judge, requirements, explanations), " ".join(requirements))
-        for name, (title, judge, requirements) in _HELD.items()
-        if profile in _ONLY.get(name, (profile,))
-    ]
-    if leads:
-        rows.insert(0, ("next-request", "Feedback leads where it may", leads_where_it_may, "SRF-COR-14"))
-    return profile_checks((prefix, profile, roles), *rows)
+    return leads_where_it_may
 
 
-def _run(
-    judge: Judge, requirements: tuple[str, ...], explanations: Explanations
-) -> Callable[[Subject], Iterator[Finding]]:
-    def run(subject: Subject) -> Iterator[Finding]:
-        for one in explanations(subject):
-            yield from (finding for finding in judge(one.annotated_error) if finding.requirement in requirements)
+def judging(explanations: Explanations) -> Callable[..., Callable[[Subject], Iterator[Finding]]]:
+    """Return what makes a check of requirements: each feedback of a profile is judged by itself."""
 
-    return run
+    def judged(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
+        def run(subject: Subject) -> Iterator[Finding]:
+            for one in explanations(subject):
+                yield from feedback_findings(one.annotated_error, frozenset(requirements))
 
+        return run
 
-def profile_checks(where: tuple[str, str | frozenset[str], frozenset[Role]], *rows: Row) -> tuple[Check, ...]:
-    """Return checks by prefix, profiles, roles. A row: name, title, run and the requirements, separated by blanks."""
-    prefix, one_or_more, roles = where
-    profiles = frozenset({one_or_more}) if isinstance(one_or_more, str) else one_or_more
-    return tuple(
-        Check(f"{prefix}/{name}", title, tuple(requirements.split()), run, profiles, roles)
-        for name, title, run, requirements in rows
-    )
+    return judged
 
 
 PROFILES: Final = frozenset({"http-json", "problem+json"})
@@ -331,12 +275,16 @@ NEEDS_PROVOCATIONS: Final = (
 )
 _CREDENTIAL: Final = re.compile("authorization|cookie|(?<!idempotency-)key$|token|secret", re.IGNORECASE)
 
-_FILE: Final = SUITE / "reference" / "provocations.yaml"
+
+@cache
+def of_reference(name: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the entries of a YAML file about the reference API."""
+    return tuple(load_yaml((SUITE / "reference" / f"{name}.yaml").read_text("utf-8")))
 
 
 @cache
 def _own_requests() -> tuple[ErrorRequest, ...]:
-    return tuple(_read(entry) for entry in load_yaml(_FILE.read_text("utf-8")))
+    return tuple(map(_read, of_reference("provocations")))
 
 
 def _read(entry: Mapping[str, Any]) -> ErrorRequest:
@@ -357,14 +305,20 @@ def error_requests(subject: Subject) -> tuple[ErrorRequest, ...]:
         return tuple(_read({"name": f"provocation {number + 1}", **entry}) for number, entry in enumerate(configured))
     if subject.upstream is None:
         raise Missing(NEEDS_PROVOCATIONS)
-    if subject.profile == "problem+json":
-        return tuple(_below(error_request, api.PROBLEM) for error_request in _own_requests())
-    return _own_requests()
+    return tuple(replace(one, request=below(subject, one.request)) for one in _own_requests())
 
 
-def _below(error_request: ErrorRequest, base: str) -> ErrorRequest:
-    request = error_request.request
-    return replace(error_request, request=replace(request, path=base + request.path))
+def below(subject: Subject, request: Request) -> Request:
+    """Return a request to the reference API where it speaks the dialect of the subject's profile."""
+    base = api.PROBLEM if subject.profile == "problem+json" else ""
+    return replace(request, path=base + request.path)
+
+
+def to_shop(
+    subject: Subject, method: str, path: str, *, body: Json = None, query: Mapping[str, Json] | None = None
+) -> HttpRequest:
+    """Return a request to the reference API as it goes out."""
+    return as_sent(below(subject, Request(method, path, query or {}, body=body)))
 
 
 def with_several_faults(subject: Subject) -> list[ErrorRequest]:
@@ -478,6 +432,16 @@ def as_sent(request: Request) -> HttpRequest:
     return HttpRequest(request.method, target, tuple(headers), body)
 
 
+OWN: Final = frozenset({"authorization", "prefer", "cookie"})
+"""Headers that a caller has of its own: no request of a reader's has them."""
+
+
+def again(request: Request) -> HttpRequest:
+    """Return what a reader made of feedback as it goes out, without what is the caller's own."""
+    headers = {name: value for name, value in request.headers.items() if name.lower() not in OWN}
+    return as_sent(replace(request, headers=headers))
+
+
 @cache
 def _reference_vocabulary() -> Mapping[str, Registered]:
     manifest = load_yaml((api.PACK / "pack.yaml").read_text("utf-8"))
@@ -520,6 +484,9 @@ def answering_for_upstream(subject: Subject, script_of: Callable[[Received], Scr
         yield
     finally:
         upstream.api = usual
+
+
+NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothing is tried here."}})
 
 
 def is_trial(request: HttpRequest) -> bool:

@@ -107,7 +107,7 @@ def found(
         yield difference.finding(requirement, request, label)
 
 
-def passes(requirement: str, group: str) -> Callable[[Subject], Iterator[Finding]]:
+def passes(group: str, requirement: str) -> Callable[[Subject], Iterator[Finding]]:
     """Return a check that the answers of a group of `vectors/passing.json` pass to the byte."""
 
     def pass_to_the_byte(subject: Subject) -> Iterator[Finding]:

@@ -11,9 +11,10 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
-from corrigible.conformance.checks.support.exchange import ASK, JSON, PROXY, Row, profile_checks
+from corrigible.conformance.checks.support.exchange import ASK, JSON, as_bytes, listed
 from corrigible.conformance.checks.support.known_error import (
     KNOWN,
     NEEDS_A_LOOK,
@@ -39,10 +40,7 @@ from corrigible.conformance.validators.finding import Finding
 from corrigible.schema.exchange import Json
 
 Variant = tuple[str, Script]
-_HOSTILE: Final = (
-    b'"big": 9223372036854775808, "e": 1e400, "f": 1.10, "exp": 1E+2, "neg": -0.0, '
-    b'"s": "\\u0000 \\u00e9 \\/", "n": null'
-)
+altered: Final = partial(listed, "annotated")
 _CHANGES: Final = frozenset(
     {
         *("content-length", "vary", "preference-applied", "etag", "digest", "content-digest", "repr-digest"),
@@ -94,13 +92,8 @@ def every_refusal_kept(subject: Subject) -> Iterator[Finding]:
 
 def type_kept(subject: Subject) -> Iterator[Finding]:
     native_response = native(subject)
-    types = (
-        *("application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8"),
-        *('application/json; profile="x y"', "application/vnd.shop.v1+json", "text/json", "application/problem+json"),
-    )
-    for _, pair, name in _pairs(
-        subject, [(name, as_script(native_response, headers=[("content-TYPE", name)])) for name in types]
-    ):
+    variants = [(name, as_script(native_response, headers=[("content-TYPE", name)])) for name in altered("types")]
+    for _, pair, name in _pairs(subject, variants):
         before, after = pair.direct.values("content-type"), pair.through.values("content-type")
         if before != after:
             sentence = f"an annotated answer of type {name} is of another type"
@@ -109,16 +102,7 @@ def type_kept(subject: Subject) -> Iterator[Finding]:
 
 def headers_kept(subject: Subject) -> Iterator[Finding]:
     native_response = native(subject)
-    more = [
-        ("x-request-id", "1"),
-        ("X-Request-ID", "2"),
-        ("Set-Cookie", "a=1"),
-        ("Set-Cookie", "b=2"),
-        ("Retry-After", "7"),
-        ("WWW-Authenticate", 'Bearer realm="x"'),
-        ("X-Name", "caf\xe9"),
-        ("X-Empty", ""),
-    ]
+    more = [(name, value) for name, value in altered("headers")]
     for _, pair, _ in _pairs(subject, [("headers", as_script(native_response, headers=more))]):
         for header in headers(pair.direct.headers, pair.through.headers, except_for=_CHANGES):
             yield header.finding("SRF-TRN-05", KNOWN, "an annotated answer")
@@ -127,30 +111,19 @@ def headers_kept(subject: Subject) -> Iterator[Finding]:
 def members_kept(subject: Subject) -> Iterator[Finding]:
     native_response = native(subject)
     inner = native_response.body.strip()[1:-1]
-    forms: dict[str, bytes] = {
-        "numbers no machine holds, behind": b"{%s, %s}" % (inner, _HOSTILE),
-        "numbers no machine holds, in front": b"{%s, %s}" % (_HOSTILE, inner),
-        "numbers no machine holds, deep inside": b'{%s, "meta": {"list": [{%s}, [1.0, 2.50], {}]}}' % (inner, _HOSTILE),
-        "members that are there twice": b'{"a": 1, %s, "a": 2, "b": {"c": 1, "c": 2}}' % inner,
-        "members in an order of their own": b'{"z": 1, %s, "a": 2, "m": {"y": 1, "b": 2, "a": 3}}' % inner,
-        "wide open JSON": b' {\n  %s,\t"end" : [ ]\r\n}\n' % inner,
-        "letters from everywhere": b'{%s, "s": "\xc3\xa9 \xe2\x80\xa8 \xf0\x9f\x98\x80 \\ud83d\\ude00 \\u2028 <>&"}'
-        % inner,
-        "half a surrogate pair": b'{%s, "s": "\\ud800", "t": "\\udfff\\ud800"}' % inner,
-        "an empty name": b'{"": 0, %s, " ": 1, "a/b~c": 2}' % inner,
-    }
-    yield from _member_findings(
-        "SRF-TRN-05", subject, [(name, as_script(native_response, body=body)) for name, body in forms.items()]
-    )
+    forms = {one["name"]: as_bytes(one["body"]).replace(b"{inner}", inner) for one in altered("members")}
+    variants = [(name, as_script(native_response, body=body)) for name, body in forms.items()]
+    for _, pair, name in _pairs(subject, variants):
+        for difference in native_differences(pair):
+            yield difference.finding("SRF-TRN-05", KNOWN, name)
 
 
 def own_member_kept(subject: Subject) -> Iterator[Finding]:
     native_response = native(subject)
     inner = native_response.body.strip()[1:-1]
-    values = (b'{"mine": true}', b'"text"', b"null", b"[1.0]", b'{"type": "recovery_guidance", "suggestions": []}')
     forms = [
-        (f"{v.decode()}", as_script(native_response, body=b'{"recovery_feedback": %s, %s}' % (v, inner)))
-        for v in values
+        (value, as_script(native_response, body=b'{"recovery_feedback": %s, %s}' % (value.encode(), inner)))
+        for value in altered("own")
     ]
     for _, pair, name in _pairs(subject, forms, needed=False):
         before, after = _own_members(pair.direct), _own_members(pair.through)
@@ -300,12 +273,6 @@ def _pairs(subject: Subject, variants: Iterable[Variant], *, needed: bool = True
         require_feedback(annotated)
 
 
-def _member_findings(requirement: str, subject: Subject, variants: list[Variant]) -> Iterator[Finding]:
-    for _, pair, name in _pairs(subject, variants):
-        for difference in native_differences(pair):
-            yield difference.finding(requirement, KNOWN, name)
-
-
 def _readable(requirement: str, name: str, pair: Pair) -> Iterator[Finding]:
     """The body can be decoded as its headers say, and is the JSON it was, and more."""
     try:
@@ -350,46 +317,7 @@ def _right(name: str, body: bytes) -> str:
             return f"sha-256=:{sha}:"
 
 
-RUNS: Final[tuple[Row, ...]] = (
-    ("annotated/status", "an annotated error keeps its status", status_kept, "SRF-TRN-03"),
-    ("annotated/refusal", "every refusal keeps status and members", every_refusal_kept, "SRF-TRN-03 SRF-TRN-05"),
-    ("annotated/type", "an annotated error keeps its Content-Type", type_kept, "SRF-TRN-04"),
-    ("annotated/headers", "an annotated error keeps its other headers", headers_kept, "SRF-TRN-05"),
-    ("annotated/members", "native members, their order and their numbers stay", members_kept, "SRF-TRN-05"),
-    ("annotated/verbose", "the mode verbose adds, and changes nothing", verbose_is_additive, "SRF-TRN-03 SRF-TRN-05"),
-    ("annotated/length", "the framing fits the new body", length_kept_right, "SRF-TRN-06"),
-    ("annotated/coding", "the coding fits the new body", coding_kept_right, "SRF-TRN-06"),
-    ("annotated/digest", "digests fit the new body or go", digests_kept_right, "SRF-TRN-06"),
-    ("annotated/checksum", "checksums of vendors fit the body or go", checksums_kept_right, "SRF-TRN-06"),
-    ("annotated/etag", "a strong ETag does not stand over another body", tags_kept_right, "SRF-TRN-06"),
-    ("annotated/signature", "a signed body is left alone", signed_left_alone, "SRF-TRN-06"),
-    ("annotated/own-member", "an upstream's own recovery_feedback stays", own_member_kept, "SRF-TRN-07"),
-)
-
-
 PREFERENCE: Final = "recovery-feedback"
-_OTHERS: Final = ("respond-async, wait=10", "handling=lenient", 'return="minimal"; foo="a, b"')
-UNKNOWN: Final = (
-    "recovery-feedback=banana",
-    "recovery-feedback",
-    'recovery-feedback=""',
-    "recovery-feedback=reflectively",
-    "x-recovery-feedback=reflective",
-    "recovery-feedback-level=reflective",
-    "=reflective",
-    ";;;,,=",
-    'recovery-feedback="refl',
-)
-"""None of these asks for anything that there is."""
-KNOWN_SPELLINGS: Final = (
-    "Recovery-Feedback=Reflective",
-    'recovery-feedback="reflective"',
-    "recovery-feedback = reflective",
-    "respond-async, recovery-feedback=reflective; x=1, wait=10",
-    'foo="a, recovery-feedback=none", recovery-feedback=reflective',
-    "recovery-feedback=reflective, recovery-feedback=none",
-)
-"""All of these ask for the same (RFC 7240, section 2; the first of two counts)."""
 
 
 def none_is_honoured(subject: Subject) -> Iterator[Finding]:
@@ -434,18 +362,11 @@ def applied_is_said(subject: Subject) -> Iterator[Finding]:
 
 def caches_are_told(subject: Subject) -> Iterator[Finding]:
     native_response = native(subject)
-    native_vary: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-        ("no Vary", ()),
-        ("a Vary of the upstream's", (("Vary", "Accept, Origin"),)),
-        ("two Varies of the upstream's", (("Vary", "Accept"), ("vary", "Origin"))),
-        ("Vary: *", (("Vary", "*"),)),
-        ("a Vary that names Prefer", (("Vary", "prefer, Origin"),)),
-    )
     annotated = []
     for prefer in (ASK[1], None):
         sent = _preferring(KNOWN, prefer)
-        for name, vary in native_vary:
-            pair = subject.both(sent, as_script(native_response, headers=vary))
+        for name, vary in altered("vary"):
+            pair = subject.both(sent, as_script(native_response, headers=[(key, value) for key, value in vary]))
             changed = pair.through.body != pair.direct.body
             annotated.append(changed)
             before, after = _varying(pair.direct), _varying(pair.through)
@@ -461,7 +382,13 @@ def caches_are_told(subject: Subject) -> Iterator[Finding]:
 def preferences_are_forwarded(subject: Subject) -> Iterator[Finding]:
     """Prefer is for everybody along the way (RFC 7240, 2): the upstream may honour it too."""
     yes = answer(200, b'{"ok": 1.0}', [JSON], reason="OK")
-    for values in (("recovery-feedback=reflective",), ("recovery-feedback=none",), _OTHERS, (*_OTHERS, UNKNOWN[0])):
+    others = altered("others")
+    for values in (
+        ["recovery-feedback=reflective"],
+        ["recovery-feedback=none"],
+        others,
+        [*others, altered("unknown")[0]],
+    ):
         request = HttpRequest("GET", GET.target, tuple(("Prefer", value) for value in values))
         pair = subject.both(request, yes)
         preferences = [v for n, v in pair.received.sent.headers if n.lower() == "prefer"] if pair.received else []
@@ -479,7 +406,7 @@ def unknown_is_ignored(subject: Subject) -> Iterator[Finding]:
     """What asks for nothing known changes nothing: the answer is the one without any Prefer."""
     native_response = native(subject)
     usual = without_additions(subject.both(_preferring(KNOWN, None), as_script(native_response)))
-    for value in UNKNOWN:
+    for value in altered("unknown"):
         sent = _preferring(KNOWN, value)
         pair = subject.both(sent, as_script(native_response))
         for difference in answer_differences(usual, without_additions(pair)):
@@ -491,7 +418,7 @@ def spellings_are_read(subject: Subject) -> Iterator[Finding]:
     native_response = native(subject)
     pair = subject.both(KNOWN, as_script(native_response))
     require_feedback([has_feedback(pair)])
-    for value in KNOWN_SPELLINGS:
+    for value in altered("spellings"):
         sent = _preferring(KNOWN, value)
         response = subject.both(sent, as_script(native_response)).through
         if feedback(response) is None:
@@ -531,14 +458,3 @@ def _names(values: Iterable[str], mode: str) -> bool:
 
 def _varying(response: HttpResponse) -> set[str]:
     return {part.strip().lower() for value in response.values("vary") for part in value.split(",") if part.strip()}
-
-
-CHECKS: Final = profile_checks(
-    ("negotiation", "http-json", PROXY),
-    ("none", "Prefer: recovery-feedback=none is honoured", none_is_honoured, "SRF-NEG-01"),
-    ("applied", "Preference-Applied stands where a preference was applied", applied_is_said, "SRF-NEG-02"),
-    ("vary", "caches learn that answers depend on Prefer", caches_are_told, "SRF-NEG-03"),
-    ("forwarded", "Prefer reaches the upstream", preferences_are_forwarded, "SRF-NEG-04"),
-    ("unknown", "a value nobody knows is ignored", unknown_is_ignored, "SRF-NEG-05"),
-    ("spelling", "a preference may be written in every way RFC 7240 allows", spellings_are_read, "SRF-NEG-05"),
-)

@@ -20,11 +20,9 @@ from corrigible.conformance.checks.support import known_error
 from corrigible.conformance.checks.support.exchange import (
     ASK,
     JSON,
-    PROXY,
-    Row,
     answering_for_upstream,
     is_trial,
-    profile_checks,
+    listed,
 )
 from corrigible.conformance.reference.upstream import Answering, Received, Script, answer
 from corrigible.conformance.suite.subject import Pair, Subject
@@ -35,61 +33,13 @@ from corrigible.schema.exchange import Json
 TIMEOUT: Final = 1.5
 """Seconds in which a refusal comes. Who waits for more instead gets none."""
 _TARGET: Final = "/conformance/framing"
-_CHUNKED: Final = "Transfer-Encoding: chunked\r\n"
-_SECOND: Final = "DELETE /conformance/second HTTP/1.1\r\nHost: a\r\n\r\n"
 _FOLD: Final = re.compile(rb"\n[ \t]")
 _BARE: Final = re.compile(rb"\r(?!\n)|(?<!\r)\n")
 
-# A name, what stands after the request line, the host, the credentials and the case, and what comes after the head.
-AMBIGUOUS: Final[tuple[tuple[str, str, str], ...]] = (
-    ("a bare CR in a header", f"X-A: b\r{_CHUNKED}Content-Length: {len(_SECOND)}\r\n", _SECOND),
-    ("a bare CR before a name", f"X-A: b\r\n\rContent-Length: {len(_SECOND)}\r\n", _SECOND),
-    ("a bare LF that ends a line", f"X-A: b\n{_CHUNKED}Content-Length: {len(_SECOND)}\r\n", _SECOND),
-    ("a NUL in a header", "X-A: b\x00c\r\n", ""),
-    ("a header that goes on in the next line", f"X-A: b\r\n {_CHUNKED}", f"0\r\n\r\n{_SECOND}"),
-    ("a length that goes on in the next line", f"Content-Length:\r\n {len(_SECOND)}\r\n", _SECOND),
-    # RFC 9112 section 5.2: "replace each received obs-fold with one or more SP octets prior to interpreting": where it
-    # ends is plain then, and a proxy may send on what follows.
-    ("a coding that goes on in the next line", "Transfer-Encoding:\r\n chunked\r\n", "0\r\n\r\n"),
-    ("a length and chunks", f"Content-Length: 5\r\n{_CHUNKED}", f"0\r\n\r\n{_SECOND}"),
-    ("chunks and a length", f"{_CHUNKED}Content-Length: {5 + len(_SECOND)}\r\n", f"0\r\n\r\n{_SECOND}"),
-    ("two lengths", f"Content-Length: 0\r\nContent-Length: {len(_SECOND)}\r\n", _SECOND),
-    ("a list of two lengths", f"Content-Length: 0, {len(_SECOND)}\r\n", _SECOND),
-    ("a length with a sign", f"Content-Length: +{len(_SECOND)}\r\n", _SECOND),
-    ("a length with an underscore", "Content-Length: 1_0\r\n", "0123456789"),
-    ("a blank before the colon of a length", f"Content-Length : {len(_SECOND)}\r\n", _SECOND),
-    ("a blank before the colon of a coding", "Transfer-Encoding : chunked\r\n", f"0\r\n\r\n{_SECOND}"),
-    ("a coding that is none", f"Transfer-Encoding: xchunked\r\nContent-Length: {len(_SECOND)}\r\n", _SECOND),
-    (
-        "chunked that is not last",
-        "Transfer-Encoding: chunked, identity\r\nContent-Length: 0\r\n",
-        f"0\r\n\r\n{_SECOND}",
-    ),
-    ("chunked twice", f"{_CHUNKED}{_CHUNKED}", f"0\r\n\r\n{_SECOND}"),
-    ("a chunk without its end of line", _CHUNKED, f"5\r\nhelloXX0\r\n\r\n{_SECOND}"),
-    ("a chunk whose line ends with LF alone", _CHUNKED, f"5\nhello\r\n0\r\n\r\n{_SECOND}"),
-    ("a bare CR in the extension of a chunk", _CHUNKED, f"5;a\rb\r\nhello\r\n0\r\n\r\n{_SECOND}"),
-    ("a size of a chunk in another notation", _CHUNKED, f"0x5\r\nhello\r\n0\r\n\r\n{_SECOND}"),
-    ("a size of a chunk with a sign", _CHUNKED, f"+5\r\nhello\r\n0\r\n\r\n{_SECOND}"),
-)
-LINES: Final[tuple[tuple[str, str, str], ...]] = (
-    ("chunks in HTTP/1.0", f"POST {_TARGET} HTTP/1.0\r\n{_CHUNKED}", f"0\r\n\r\n{_SECOND}"),
-    ("a bare CR in the request line", f"POST {_TARGET}\rX HTTP/1.1\r\n{_CHUNKED}", f"0\r\n\r\n{_SECOND}"),
-    (
-        "a first header that is a continuation",
-        f"POST {_TARGET} HTTP/1.1\r\n X-A: b\r\n{_CHUNKED}",
-        f"0\r\n\r\n{_SECOND}",
-    ),
-    # Where it ends is plain: a proxy that writes one blank for two may send on what follows.
-    ("two blanks in the request line", f"POST {_TARGET}  HTTP/1.1\r\n{_CHUNKED}", "0\r\n\r\n"),
-)
-
 
 def read_in_one_way(subject: Subject) -> Iterator[Finding]:
-    for name, lines, after in AMBIGUOUS:
-        yield from _send_malformed(subject, name, f"POST {_TARGET} HTTP/1.1\r\n", lines, after)
-    for name, start, after in LINES:
-        yield from _send_malformed(subject, name, start, "", after)
+    for entry in listed("framing", "ambiguous"):
+        yield from _send_malformed(subject, entry["name"], entry["start"], entry.get("lines", ""), entry["after"])
 
 
 def _send_malformed(subject: Subject, name: str, start: str, lines: str, after: str) -> Iterator[Finding]:
@@ -204,12 +154,6 @@ def heads_end(subject: Subject) -> Iterator[Finding]:
     if response.status != 200:
         sentence = "after heads without end a plain request is not answered"
         yield Finding("SRF-TRN-15", sentence, 200, response.error or response.status, HttpRequest("GET", _TARGET))
-
-
-RUNS: Final[tuple[Row, ...]] = (
-    ("framing/one-way", "what can be read in two ways does not go on", read_in_one_way, "SRF-TRN-14"),
-    ("framing/head", "heads have an end", heads_end, "SRF-TRN-15"),
-)
 
 
 _MIB: Final = 1 << 20
@@ -373,12 +317,3 @@ def _held_up(name: str, noted: known_error.SmallCalls, request: HttpRequest) -> 
         return Finding("SRF-TRN-13", sentence, expected, actual, short)
 
     return noted.findings(f"has {name}", finding)
-
-
-OTHERS_RUNS: Final[tuple[Row, ...]] = (
-    ("others/body", "large bodies stop nobody else", bodies_stop_nobody, "SRF-TRN-13"),
-    ("others/bomb", "what unpacks to very much stops nobody else", bombs_stop_nobody, "SRF-TRN-13"),
-)
-
-
-CHECKS: Final = profile_checks(("exposure", "http-json", PROXY), *RUNS, *OTHERS_RUNS)

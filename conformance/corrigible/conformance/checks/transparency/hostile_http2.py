@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import urlsplit
 
-from corrigible.conformance.checks.support.exchange import PROXY, Row, profile_checks
+from corrigible.conformance.checks.support.exchange import listed
 from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.http2_upstream import ANSWER, POUR, WHOLE, Http2Upstream
@@ -98,44 +98,14 @@ def _is_answered(ending: http2.StreamEnd) -> bool:
 
 def _malformed(plain: http2.Block, tag: bytes) -> Iterator[tuple[str, http2.Block]]:
     """Yield requests that are none. The tag stands in each of them, and in what hides in it."""
-    hidden = b" HTTP/1.1\r\nhost: a\r\n\r\nDELETE /" + tag
     fields = dict(plain)
-    path = fields[b":path"]
-
-    def with_(name: bytes, value: bytes) -> http2.Block:
-        return [(key, value if key == name else old) for key, old in plain]
-
-    for pseudo_header in (b":path", b":method", b":authority"):
-        was = fields[pseudo_header]
-        for label, value in (
-            ("another request", was + hidden),
-            ("CR", was + b"\rx"),
-            ("LF", was + b"\nx: y"),
-            ("NUL", was + b"\0"),
-        ):
-            yield f"{label} in {pseudo_header.decode()}", with_(pseudo_header, value)
-    yield "a blank in :path", with_(b":path", path + b" x")
-    yield "no :path", [field for field in plain if field[0] != b":path"]
-    yield "no :method", [field for field in plain if field[0] != b":method"]
-    yield "a second :path", [*plain[:4], (b":path", b"/" + tag), *plain[4:]]
-    yield "a :path behind the fields", [*(field for field in plain if field[0] != b":path"), (b":path", path)]
-    yield "a pseudo-header that is none", [*plain[:4], (b":unknown", tag), *plain[4:]]
-    for label, more in (
-        ("another request in a value", (b"x-a", b"b\r\n\r\nDELETE /" + tag + b" HTTP/1.1\r\nhost: a\r\n\r\n")),
-        ("CR in a value", (b"x-a", b"b\rc")),
-        ("LF in a value", (b"x-a", b"b\nc: d")),
-        ("NUL in a value", (b"x-a", b"b\0c")),
-        ("CR and LF in a name", (b"x-a\r\nx-b", b"c")),
-        ("a colon in a name", (b"x-a:b", b"c")),
-        ("a blank in a name", (b"x a", b"c")),
-        ("upper case", (b"X-A", b"b")),
-        ("transfer-encoding", (b"transfer-encoding", b"chunked")),
-        ("connection", (b"connection", b"close")),
-        ("te that is not trailers", (b"te", b"gzip")),
-        ("upgrade", (b"upgrade", b"h2c")),
-        ("two lengths", (b"content-length", b"2, 0")),
-    ):
-        yield label, [*plain, more]
+    for entry in listed("framing", "malformed"):
+        block = [field for field in plain if field[0].decode() not in entry.get("without", ())]
+        if "add" in entry:
+            name, value = (text.encode("latin-1") for text in entry["add"])
+            value = value.replace(b"{tag}", tag).replace(b"{was}", fields.get(name, b""))
+            block.insert(entry.get("at", len(block)), (name, value))
+        yield entry["name"], block
 
 
 def malformed_goes_nowhere(subject: Subject) -> Iterator[Finding]:
@@ -302,12 +272,3 @@ def _is_over(caller: http2.Caller, timeout: float) -> bool:
         if frame.kind == http2.GOAWAY:
             return True
     return not caller.open
-
-
-_RUNS: Final[tuple[Row, ...]] = (
-    ("malformed", "malformed HTTP/2 goes nowhere", malformed_goes_nowhere, "SRF-TRN-17"),
-    ("failures", "a failed connection is not the caller's for good", failures_end, "SRF-TRN-18"),
-    ("windows", "what is not taken is not fetched", shut_windows_hold, "SRF-TRN-19"),
-    ("floods", "floods of frames that carry nothing end", floods_end, "SRF-TRN-20"),
-)
-CHECKS: Final = profile_checks(("http2", "http-json", PROXY), *_RUNS)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
-from corrigible.conformance.checks.support.exchange import ASK, JSON, Row
-from corrigible.conformance.checks.support.known_error import QUERY
+from corrigible.conformance.checks.support.exchange import ASK, JSON, as_bytes, cases, listed
 from corrigible.conformance.checks.transparency.passing import GET
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.reference.upstream import Echo, Hear, Part, Script, Wait, answer
@@ -23,27 +21,10 @@ from corrigible.conformance.validators.finding import Finding
 
 TIMEOUT: Final = 2.5
 _NEXT: Final = b'{"the": "next answer"}'
-_ERROR: Final = b'{"error": {"code": "enum", "message": "sort has none of the allowed values.", "param": "sort"}}'
-
-
-def _headed(status: int, reason: str, body: bytes) -> Script:
-    """Return an answer to HEAD: the head of one that has a body."""
-    return answer(status, b"", [JSON, ("Content-Length", str(len(body)))], reason=reason)
-
-
-def _cases() -> Iterator[tuple[str, HttpRequest, Script]]:
-    request = replace(QUERY, method="HEAD")
-    yield "HEAD of a success", replace(GET, method="HEAD"), _headed(200, "OK", b'{"ok": true}')
-    yield "HEAD of an error nobody knows", replace(GET, method="HEAD"), _headed(418, "Teapot", b'{"odd": 1.0}')
-    yield "HEAD of a refusal that is known", request, _headed(400, "Bad Request", _ERROR)
-    unframed = Script((b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n",))
-    yield "HEAD of a refusal without a length", request, unframed
-    yield "a 204", replace(GET, method="DELETE"), answer(204, b"", [JSON], reason="No Content")
-    yield "a 304", GET, answer(304, b"", [JSON, ("ETag", '"a"')], reason="Not Modified")
 
 
 def ends_with_its_head(subject: Subject) -> Iterator[Finding]:
-    for name, sent, script in _cases():
+    for name, sent, script in cases("no-body/head"):
         first, second = subject.case(), subject.case()
         subject.suite_upstream.script(first, script)
         subject.suite_upstream.script(second, answer(200, _NEXT, [JSON], reason="OK"))
@@ -64,54 +45,16 @@ def _line(subject: Subject, request: HttpRequest, case: str) -> bytes:
     return head(request.method, request.target, authority, ASK, subject.caller(), (CASE, case))
 
 
-BODILESS_RUNS: Final[tuple[Row, ...]] = (
-    ("no-body/head", "nothing follows a head that is all", ends_with_its_head, "SRF-TRN-10"),
-)
-
-
 FIRST: Final = b"data: first\n\n"
 SECOND: Final = b"data: second\n\n"
 _CHUNKED: Final = "Transfer-Encoding: chunked\r\n"
 _LENGTH: Final = 3 << 20
 
-STREAMS: Final = (
-    ("an event stream", f"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n{_CHUNKED}\r\n", b""),
-    (
-        "an event stream that ends with the connection",
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n",
-        b"",
-    ),
-    ("lines of JSON", f"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n{_CHUNKED}\r\n", b""),
-    ("a watch that is called JSON", f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{_CHUNKED}\r\n", b""),
-    ("a success in text", f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n{_CHUNKED}\r\n", b""),
-    ("a stream without a type", f"HTTP/1.1 200 OK\r\n{_CHUNKED}\r\n", b""),
-    ("an event stream that is an error", f"HTTP/1.1 400 No\r\nContent-Type: text/event-stream\r\n{_CHUNKED}\r\n", b""),
-    (
-        "a small answer that takes its time",
-        f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(FIRST) + len(SECOND)}\r\n\r\n",
-        b"",
-    ),
-    (
-        "a long download",
-        f"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {_LENGTH}\r\n\r\n",
-        b"x" * 300_000,
-    ),
-    (
-        "an error without end",
-        f"HTTP/1.1 400 No\r\nContent-Type: application/json\r\n{_CHUNKED}\r\n",
-        b'{"a": "' + b"a" * _LENGTH,
-    ),
-)
-"""A name, a head, and what is said in front of the first piece."""
-
 
 def streams_flow(subject: Subject) -> Iterator[Finding]:
-    for name, start, before in STREAMS:
-        seen_event = threading.Event()
-        coded = "chunked" in start
-        first, second = before + FIRST, SECOND
-        if str(_LENGTH) in start:
-            second += b"x" * (_LENGTH - len(first) - len(second))
+    for entry in listed("framing", "streams"):
+        name, start, seen_event = entry["name"], entry["head"], threading.Event()
+        first, second, coded = as_bytes(entry["first"]), as_bytes(entry["second"]), "chunked" in start
         parts: tuple[Part, ...] = (
             start.encode() + _piece(first, coded=coded),
             Wait(seen_event, TIMEOUT + 0.5),
@@ -307,14 +250,3 @@ def _piece(data: bytes, *, coded: bool) -> bytes:
 
 def _as_request(headers: tuple[tuple[str, str], ...]) -> HttpRequest:
     return HttpRequest("GET", GET.target, (("Connection", "Upgrade"), *headers))
-
-
-RUNS: Final[tuple[Row, ...]] = (
-    ("stream/flow", "streams arrive while they are said", streams_flow, "SRF-TRN-09"),
-    ("stream/both-ways", "a request is answered while it is sent", both_ways_flow, "SRF-TRN-09"),
-    ("stream/upgrade", "upgraded connections are bytes", upgrades_pass, "SRF-TRN-09"),
-    ("success/interim", "interim answers arrive", hints_arrive, "SRF-TRN-01"),
-    ("success/connection", "one connection carries many exchanges", connections_last, "SRF-TRN-01"),
-    ("request/expect", "an expected 100 comes", expectations_are_met, "SRF-TRN-12"),
-    ("request/expectation", "expectations reach the upstream", expectations_arrive, "SRF-TRN-12"),
-)

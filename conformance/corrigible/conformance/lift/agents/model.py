@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from corrigible.conformance.lift.agents import prompt
 from corrigible.conformance.lift.agents.prompt import Call, Finish, Mode, Unreadable, Vocabulary, action
@@ -33,6 +33,7 @@ from corrigible.conformance.lift.agents.reflection import (
 from corrigible.conformance.lift.log import Reflection
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
+from corrigible.conformance.model.yaml_file import checked
 from corrigible.model.conversation import (
     PARALLEL,
     Entry,
@@ -120,18 +121,6 @@ _NOT_IDENTITY = frozenset(
 """Changes how an answer is got, never which."""
 
 
-def settings(document: Mapping[str, Any], source: str) -> Settings:
-    """Read settings. Raises UsageError with what is wrong."""
-    for name in document:
-        if name not in Settings.model_fields:
-            raise UsageError(f"{source}: settings: {name} is none{did_you_mean(str(name), Settings.model_fields)}")
-    try:
-        return Settings.model_validate(dict(document))
-    except ValidationError as problem:
-        first = problem.errors(include_url=False, include_input=False)[0]
-        raise UsageError(f"{source}: settings.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-
-
 def identity(chosen: Settings) -> dict[str, Any]:
     """Return the settings that a result depends on."""
     return chosen.model_dump(mode="json", exclude=set(_NOT_IDENTITY))
@@ -206,6 +195,21 @@ class ModelAgent:
             text += f"\n\nAnswer with one JSON object that fits this schema, and nothing else:\n{json.dumps(schema)}"
             schema = None
         return Question(system, (UserMessage(text),), schema=schema, schema_name=name)
+
+    def ask(self, client: ProviderClient, question: Question, sampling: Sampling) -> tuple[Reply, int]:
+        """Return the reply, and how many requests it took. Raises ProviderFailed with the usage of these requests."""
+        try:
+            answer = client.ask(self.encode(question, sampling))
+        except ProviderError as problem:
+            raise ProviderFailed(str(problem), Usage(calls=problem.calls)) from None
+        try:
+            reply = self.decode(answer.document)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
+            said = f"{self.address}: no answer of {self.wire}: {type(problem).__name__}: {problem}"
+            raise ProviderFailed(said, Usage(calls=answer.calls)) from None
+        if reply.usage is not None:
+            self.rate.billed(reply.usage.input + reply.usage.output)
+        return reply, answer.calls
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         """Play one episode."""
@@ -354,26 +358,17 @@ class _EpisodeLoop:
 
     def _ask(self, question: Question) -> Reply:
         """Ask the model and add up its usage. Raises ProviderFailed."""
-        document = self._agent.encode(question, self._sampling)
         self._asked = True
         try:
-            answer = self._client.ask(document)
-        except ProviderError as problem:
-            self._usage += Usage(calls=problem.calls)
+            reply, calls = self._agent.ask(self._client, question, self._sampling)
+        except ProviderFailed as problem:
+            self._usage += problem.usage or Usage()
             raise ProviderFailed(str(problem), self._billed()) from None
-        self._usage += Usage(calls=answer.calls)
-        try:
-            reply = self._agent.decode(answer.document)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
-            problem_text = (
-                f"{self._agent.address}: no answer of {self._agent.wire}: {type(problem).__name__}: {problem}"
-            )
-            raise ProviderFailed(problem_text, self._billed()) from None
+        self._usage += Usage(calls=calls)
         if reply.usage is None:
             self._unbilled = True
         else:
             self._usage += reply.usage
-            self._agent.rate.billed(reply.usage.input + reply.usage.output)
         return reply
 
 
@@ -396,7 +391,7 @@ def named(text: str) -> tuple[str, str]:
 def build(plan: AgentPlan, rate: float | None = None, environ: Mapping[str, str] = os.environ) -> ModelAgent:
     """Return the agent that a plan describes. Raises UsageError for what is missing."""
     provider = PROVIDERS[plan.name]
-    chosen = settings(plan.settings, plan.name)
+    chosen = checked(Settings, plan.settings, plan.name, "settings")
     if chosen.constrained and plan.name != "compatible":
         raise UsageError(f"{plan.name}: constrained: it takes closed objects only, and a body is open")
     if not plan.model:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from corrigible.conformance.lift.log import Reflection
 from corrigible.model.conversation import Usage
+from corrigible.schema.carrier import CAUSE, DETAIL
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.exchange import Protocol as Carriage
+from corrigible.schema.feedback import MEMBER
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,24 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Names in lower case. An agent sees those that a client acts on: retry-after, warning, link."""
     succeeded: bool = False
+
+
+def without_feedback(body: Json) -> Json:
+    """Return an answer without its feedback, wherever it stands."""
+    match body:
+        case Mapping():
+            return {name: without_feedback(inner) for name, inner in body.items() if name != MEMBER}
+        case list():
+            return [without_feedback(item) for item in body if not _carries(item)]
+        case _:
+            return body
+
+
+def _carries(item: Any) -> bool:
+    """Whether an element of a list is there for the feedback alone: a cause, an Any."""
+    if not isinstance(item, Mapping):
+        return False
+    return item.get("reason") == CAUSE or str(item.get("@type", "")).rpartition("/")[2] == DETAIL
 
 
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -53,8 +73,6 @@ class Briefing:
     """The first request, for agents that do not write it themselves."""
     facts: Mapping[str, Json] = field(default_factory=dict)
     """The values that the prompt states, for scripts that cannot read."""
-    description: Json = None
-    """The API's OpenAPI description, if there is one; the enumerator reads it."""
     attempts: int = 5
     read_methods: tuple[str, ...] = ()
     """The gRPC methods that only read: calls of them that work are no attempts."""

@@ -6,13 +6,12 @@ follow from the briefing, the seed and the responses alone.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from corrigible.conformance.lift.agents.protocol import Agent
-from corrigible.conformance.lift.agents.scripted import baseline, follower
+from corrigible.conformance.lift.agents.scripted import follower
 from corrigible.conformance.lift.plan import SCRIPTED as ALL_SCRIPTED
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
@@ -21,28 +20,18 @@ AGENTS: Final[tuple[Agent, ...]] = (
     follower.LITERAL_MERGE,
     follower.PATCH_EXECUTOR,
     follower.INFORMED,
-    baseline.ENUMERATOR,
-    baseline.MESSAGE_REGEX,
-    baseline.STUBBORN,
-    baseline.OSCILLATOR,
-    follower.MIS_MERGER,
-    baseline.GULLIBLE,
+    follower.STUBBORN,
+    follower.GULLIBLE,
 )
 """All of them, in the order of reports."""
 
 SCRIPTED: Final[Mapping[str, Agent]] = MappingProxyType({agent.name: agent for agent in AGENTS})
-"""By name. `named` knows those that take a number as well."""
-
-_NOISY: Final = re.compile(r"noisy-literal\((0(?:\.\d+)?|1(?:\.0+)?)\)")
 
 
 def named(name: str) -> Agent:
-    """Return a scripted agent: one of SCRIPTED, or `noisy-literal(P)`. Raises UsageError where there is none."""
-    if (noisy := _NOISY.fullmatch(name)) is not None:
-        return follower.noisy_literal(float(noisy[1]))
-    names = (*SCRIPTED, "noisy-literal(0.25)")
+    """Return a scripted agent. Raises UsageError where there is none."""
     if name not in SCRIPTED:
-        raise UsageError(f"no scripted agent is called {name!r}{did_you_mean(name, names)}")
+        raise UsageError(f"no scripted agent is called {name!r}{did_you_mean(name, SCRIPTED)}")
     return SCRIPTED[name]
 
 

@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.outcome import UsageError, usable
+from corrigible.conformance.model.yaml_file import checked
 
 _ARTICLES: Final = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION: Final = frozenset(string.punctuation)
@@ -57,72 +58,46 @@ OWN: Final = Path(__file__).parent / "questions.json"
 """Forty questions of our own in this form."""
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    id: str = Field(alias="_id", min_length=1)
-    question: str = Field(min_length=1)
-    answer: str = Field(min_length=1)
-    context: list[tuple[str, list[str]]] = Field(min_length=1)
-    supporting_facts: list[tuple[str, int]] = []
-
-
-_DOCUMENTS: Final = TypeAdapter(list[_Document])
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """One paragraph that an actor may look into."""
 
     title: str
     sentences: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(BaseModel):
     """A question, its answer, and the paragraphs, of which only some support the answer."""
 
-    id: str
-    text: str
-    answer: str
-    paragraphs: tuple[Paragraph, ...]
-    supporting: tuple[tuple[str, int], ...] = ()
+    model_config = ConfigDict(frozen=True, extra="ignore", validate_by_name=True)
+
+    id: str = Field(alias="_id", min_length=1)
+    text: str = Field(alias="question", min_length=1)
+    answer: str = Field(min_length=1)
+    paragraphs: tuple[Paragraph, ...] = Field(alias="context", min_length=1)
+    supporting: tuple[tuple[str, int], ...] = Field(alias="supporting_facts", default=())
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
+class DataFile(BaseModel):
     """A file of questions, and the SHA-256 of its bytes."""
 
-    questions: tuple[Question, ...]
+    model_config = ConfigDict(frozen=True)
+
+    questions: tuple[Question, ...] = Field(min_length=1)
     sha256: str
 
 
 def read(path: Path) -> DataFile:
     """Read a file. Raises UsageError that names the file, the question and the member."""
-    try:
+    with usable(path):
         content = path.read_bytes()
+    try:
         document: Any = json.loads(content)
-    except OSError as problem:
-        raise UsageError(f"{path}: {problem.strerror}") from None
     except (ValueError, RecursionError) as problem:
         raise UsageError(f"{path}: no JSON: {problem}") from None
-    try:
-        documents = _DOCUMENTS.validate_python(document)
-    except ValidationError as problem:
-        first = problem.errors(include_url=False, include_input=False)[0]
-        number, *member = first["loc"] or ("",)
-        where = f"question {number}, {'.'.join(map(str, member))}" if member else "the whole"
-        raise UsageError(f"{path}: {where}: {first['msg']} (wanted: HotpotQA's distractor form, a list)") from None
-    if not documents:
-        raise UsageError(f"{path}: it has no question")
-    if twice := [name for name, count in Counter(one.id for one in documents).items() if count > 1]:
+    data = checked(DataFile, {"questions": document, "sha256": hashlib.sha256(content).hexdigest()}, path)
+    if twice := [name for name, count in Counter(one.id for one in data.questions).items() if count > 1]:
         raise UsageError(f"{path}: _id {twice[0]} stands there twice")
-    return DataFile(tuple(map(_question, documents)), hashlib.sha256(content).hexdigest())
-
-
-def _question(document: _Document) -> Question:
-    paragraphs = tuple(Paragraph(title, tuple(sentences)) for title, sentences in document.context)
-    return Question(document.id, document.question, document.answer, paragraphs, tuple(document.supporting_facts))
+    return data
 
 
 Verb = Literal["Search", "Lookup", "Finish"]

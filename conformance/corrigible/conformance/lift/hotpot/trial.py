@@ -19,14 +19,14 @@ import json
 import random
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from corrigible.conformance.lift.agents.model import ModelAgent, identity
+from corrigible.conformance.lift.agents.model import ModelAgent, ProviderFailed, identity
 from corrigible.conformance.lift.agents.reflection import prompts
 from corrigible.conformance.lift.hotpot.game import (
     UNREADABLE,
@@ -39,7 +39,7 @@ from corrigible.conformance.lift.hotpot.game import (
     read_action,
 )
 from corrigible.conformance.model.outcome import UsageError, usable
-from corrigible.model.provider_client import ProviderClient, ProviderError
+from corrigible.model.provider_client import ProviderClient
 from corrigible.schema.exchange import Json
 
 FORMAT = "corrigible-hotpot/1"
@@ -55,6 +55,9 @@ class Tokens(_Model):
 
     input: int = 0
     output: int = 0
+
+    def plus(self, more: Tokens) -> Tokens:
+        return Tokens(input=self.input + more.input, output=self.output + more.output)
 
 
 class Step(_Model):
@@ -155,22 +158,23 @@ def read(folder: Path) -> Log | None:
     Raises UsageError where it cannot be read.
     """
     path = folder / TRIALS
-    try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except (OSError, ValueError) as problem:
-        raise UsageError(f"{path}: {problem}") from None
-    lines = text.split("\n")[:-1]
+    with usable(path):
+        lines = path.read_text("utf-8").split("\n")[:-1]
+    models: list[type[Manifest] | type[Sample]] = [Manifest, *[Sample] * (len(lines) - 1)]
+    manifest: Manifest | None = None
     samples: list[Sample] = []
-    try:
-        manifest = Manifest.model_validate_json(lines[0]) if lines else None
-        for line in lines[1:]:
-            samples.append(Sample.model_validate_json(line))
-    except ValidationError as problem:
-        first = problem.errors(include_url=False, include_input=False)[0]
-        number = 1 if problem.title == Manifest.__name__ else len(samples) + 2
-        raise UsageError(f"{path}:{number}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    for number, (model, line) in enumerate(zip(models, lines, strict=False), start=1):
+        try:
+            entry = model.model_validate_json(line)
+        except ValidationError as problem:
+            first = problem.errors(include_url=False, include_input=False)[0]
+            raise UsageError(f"{path}:{number}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        if isinstance(entry, Sample):
+            samples.append(entry)
+        else:
+            manifest = entry
     return Log(manifest, tuple(samples)) if manifest is not None else None
 
 
@@ -182,17 +186,15 @@ def begin(folder: Path, manifest: Manifest) -> tuple[Sample, ...]:
     samples = tuple(one for one in found.samples if one.outcome != "error") if found is not None else ()
     with usable(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        lines = [manifest.model_dump_json(), *(one.model_dump_json() for one in samples)]
         new = folder / f"{TRIALS}.new"
-        new.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        new.write_text("".join(f"{one.model_dump_json()}\n" for one in (manifest, *samples)), encoding="utf-8")
         new.replace(folder / TRIALS)  # at once: a stop in between loses nothing
     return samples
 
 
 def append(folder: Path, sample: Sample) -> None:
     """Add a sample. Raises UsageError where the file cannot be written."""
-    path = folder / TRIALS
-    with usable(path), path.open("a", encoding="utf-8") as file:
+    with usable(folder / TRIALS), (folder / TRIALS).open("a", encoding="utf-8") as file:
         file.write(sample.model_dump_json() + "\n")
 
 
@@ -226,9 +228,6 @@ class Player(Protocol):
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def kind(self) -> Literal["scripted", "model"]: ...
 
     @property
     def identity(self) -> Mapping[str, Json]:
@@ -368,8 +367,6 @@ SCRIPTS: Final[Mapping[str, tuple[str, Callable[[View], bool]]]] = {
 class ScriptedPlayer:
     """Opens what supports the answer, looks into it, then answers, right or wrong as its script says."""
 
-    kind: Literal["scripted"] = "scripted"
-
     def __init__(self, script: str) -> None:
         self._script, self._is_right = script, SCRIPTS[script][1]
 
@@ -415,18 +412,13 @@ _LONGEST: Final = 4000
 """Characters of one step or reflection that are kept and shown."""
 
 
-class PlayerFailed(Exception):
-    """A provider gave no answer: the sample is no observation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(_Model):
     """How a sample is played and judged."""
 
     evaluator: Literal["exact", "f1", "judge"] = "exact"
-    f1_threshold: float = 0.8
-    trials: int = 5
-    steps: int = 7
+    f1_threshold: float = Field(default=0.8, gt=0, le=1)
+    trials: int = Field(default=5, ge=1, le=50)
+    steps: int = Field(default=7, ge=1, le=50)
 
 
 def play(question: Question, player: Player, strategy: Strategy, rules: Rules) -> Sample:
@@ -447,7 +439,7 @@ def play(question: Question, player: Player, strategy: Strategy, rules: Rules) -
             if trial.correct:
                 break
         outcome, why = "success" if trials[-1].correct else "failure", ""
-    except PlayerFailed as problem:
+    except ProviderFailed as problem:
         outcome, why = "error", str(problem)
     return Sample(
         question=question.id, agent=player.name, strategy=strategy, outcome=outcome, why=why,
@@ -462,12 +454,8 @@ class _Purse:
         self.tokens: Tokens | None = Tokens()
 
     def paid(self, said: Said) -> str:
-        if self.tokens is not None and said.tokens is not None:
-            self.tokens = Tokens(
-                input=self.tokens.input + said.tokens.input, output=self.tokens.output + said.tokens.output
-            )
-        else:
-            self.tokens = None
+        had, new = self.tokens, said.tokens
+        self.tokens = had.plus(new) if had is not None and new is not None else None
         return said.text
 
 
@@ -546,7 +534,7 @@ def run(
         agents={one.name: dict(one.identity) for one in players},
         strategies=tuple(strategies),
         seed=seed,
-        **asdict(rules),
+        **rules.model_dump(),
     )
     samples = list(begin(folder, manifest))
     known = {(one.question, one.agent, one.strategy) for one in samples}
@@ -573,8 +561,6 @@ class ModelPlayer:
 
     Where `constrained` is set, as it is for `--local-model`, the actor's steps are so, too.
     """
-
-    kind: Literal["model"] = "model"
 
     def __init__(self, agent: ModelAgent, seed: int) -> None:
         self._agent, self._seed = agent, seed
@@ -613,15 +599,8 @@ class ModelPlayer:
     def _ask(self, system: str, text: str, number: int, schema: Mapping[str, Json] | None = None) -> Said:
         agent = self._agent
         # The seed is of the trial too: where nothing was reflected, a trial would else only be the one before again.
-        document = agent.encode(agent.apart(system, text, schema, "answer"), agent.sampling(self._seed * 1000 + number))
-        try:
-            reply = agent.decode(self._client.ask(document).document)
-        except ProviderError as problem:
-            raise PlayerFailed(str(problem)) from None
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
-            raise PlayerFailed(f"{agent.address}: no answer of {agent.wire}: {type(problem).__name__}") from None
-        usage = reply.usage
-        if usage is not None:
-            agent.rate.billed(usage.input + usage.output)
+        question, sampling = agent.apart(system, text, schema, "answer"), agent.sampling(self._seed * 1000 + number)
+        reply, _ = agent.ask(self._client, question, sampling)
         text = reply.text.encode("utf-8", "replace").decode()  # a lone surrogate, which a model may write, has no UTF-8
+        usage = reply.usage
         return Said(text, Tokens(input=usage.input, output=usage.output) if usage is not None else None)

@@ -11,7 +11,7 @@ import gzip
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -93,7 +93,7 @@ def dots(tasks: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
     their place, else one would hide the other.
     """
     left, top, side, lead = 92.0, 46.0, 410.0, 52.0
-    width, height = left + side + 2 * lead + 178, top + side + 2 * lead + 56
+    width, height = left + side + 2 * lead + 22, top + side + 2 * lead + 56
 
     def at(dot_x: float, dot_y: float) -> tuple[float, float]:
         return left + lead + side * dot_x, top + lead + side * (1 - dot_y)
@@ -133,7 +133,6 @@ def dots(tasks: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
         if len(inside) > 2 or (len(inside) == 1 and gx != gy):
             labels.append((cx - edge, cy + 4, text, "end") if gx > 0.75 else (cx + edge, cy + 4, text, "start"))
     parts += [_label(px, py, text, anchor, "hint") for px, py, text, anchor in _apart(labels)]
-    parts += _dot_legend(left + side + 2 * lead + 22, top + 10, shade, y, any(d.shade is not None for d in tasks))
     above, below = (sum(d.y > d.x for d in tasks), sum(d.y < d.x for d in tasks))
     n = sorted({d.n for d in tasks})
     each = f"{n[0]}" if len(n) == 1 else f"{n[0]} to {n[-1]}" if n else "0"
@@ -152,23 +151,6 @@ def _dot(dot: Dot, x: float, y: float, arms: tuple[str, str, str], scale: float)
     title = f"{dot.name}: {arms[0]} {dot.x:.0%}, {arms[1]} {dot.y:.0%}{shade}, n = {dot.n}"
     opacity = 0.75 if dot.shade is None else 0.18 + 0.8 * dot.shade
     return _circle(x, y, _radius(dot) * scale, f"fill-opacity:{opacity:.2f}", title)
-
-
-def _dot_legend(x: float, y: float, shade: str, over: str, shaded: bool) -> list[str]:
-    parts = [_label(x, y + 2, "one dot: one task", kind="key")]
-    if shaded:
-        parts.append(_label(x, y + 32, f"fuller: {shade}", kind="key"))
-        for index, value in enumerate((0.0, 0.5, 1.0)):
-            cx = x + 8 + 50 * index
-            parts.append(_circle(cx, y + 46, 6, f"fill-opacity:{0.18 + 0.8 * value:.2f}"))
-            parts.append(_label(cx + 9, y + 50, f"{value:.0%}", kind="key"))
-        parts.append(_label(x, y + 82, f"larger: {over}", kind="key"))
-        parts.append(_label(x, y + 98, f"ahead of {shade} by", kind="key"))
-        for index, value in enumerate((0.0, 0.5, 1.0)):
-            cx = x + 8 + 50 * index
-            parts.append(_circle(cx, y + 116, 3.5 + 6 * value, "fill-opacity:.3"))
-            parts.append(_label(cx + 13, y + 120, f"{100 * value:.0f}", kind="key"))
-    return parts
 
 
 def _apart(labels: Sequence[tuple[float, float, str, str]]) -> list[tuple[float, float, str, str]]:
@@ -193,29 +175,6 @@ class Bar:
     estimate: Estimate
     colour: str
     note: str = ""
-
-
-def panels(bars_by_panel: Mapping[str, Sequence[Bar]]) -> Markup:
-    """Draw one panel for each domain: a row for each arm, a dot and an interval from 0 to 100 %."""
-    wide, across, row, head, names = 330.0, 3, 20.0, 34.0, 128.0
-    rows = max((len(bars) for bars in bars_by_panel.values()), default=0)
-    tall = head + rows * row + 30
-    count = len(bars_by_panel)
-    columns = min(across, count) or 1
-    parts: list[str] = []
-    for index, (name, bars) in enumerate(bars_by_panel.items()):
-        x0, y0 = (index % columns) * wide, (index // columns) * tall
-        left, side = x0 + names, wide - names - 48
-        parts.append(_label(x0 + 4, y0 + 18, name, kind="head"))
-        for tick in (0.0, 0.5, 1.0):
-            px = left + side * tick
-            parts += [
-                _line(px, y0 + head - 6, px, y0 + head + len(bars) * row),
-                _label(px, y0 + head + len(bars) * row + 14, f"{tick:.0%}", "middle", "key"),
-            ]
-        for number, bar in enumerate(bars):
-            parts += _interval(bar, x0, left, side, y0 + head + row * (number + 0.5), (0.0, 1.0))
-    return _svg(columns * wide, math.ceil(count / columns) * tall, "success by domain", parts)
 
 
 def _interval(bar: Bar, x0: float, left: float, side: float, y: float, span: tuple[float, float]) -> list[str]:
@@ -308,15 +267,10 @@ class Packed:
 
 
 def pack(episodes: Sequence[Episode], prompts: dict[str, str], *, limit: int = LIMIT) -> Packed:
-    """Pack all turns; where they are too big, those of failures and harm; then one failure of each (task, arm)."""
+    """Pack all turns; where they are too big, those of failures and harm; then none."""
     rules: tuple[tuple[str, Callable[[Sequence[Episode]], list[Episode]]], ...] = (
         ("", list),
         ("Turns are embedded of episodes that failed or did harm only", _failed_episodes),
-        ("Turns are embedded of one failure of each task and arm, and of harm, only", _one_failed_per_arm),
-        (
-            "Turns are embedded of episodes that did harm only",
-            lambda inside: [episode for episode in inside if episode.harm],
-        ),
         ("No turns are embedded", lambda inside: []),
     )
     order = [arm.value for arm in Arm]
@@ -339,17 +293,6 @@ def _blocks(episodes: Mapping[str, Sequence[Episode]]) -> tuple[str, ...]:
 
 def _failed_episodes(episodes: Sequence[Episode]) -> list[Episode]:
     return [episode for episode in episodes if episode.outcome != "success" or episode.harm]
-
-
-def _one_failed_per_arm(episodes: Sequence[Episode]) -> list[Episode]:
-    by_arm: set[str] = set()
-    chosen = []
-    for episode in _failed_episodes(episodes):
-        if episode.harm or episode.arm not in by_arm:
-            chosen.append(episode)
-        if not episode.harm:
-            by_arm.add(episode.arm)
-    return chosen
 
 
 def squeezed(value: Json) -> str:
@@ -455,6 +398,7 @@ def _view(section: Section) -> dict[str, object]:
         "agents": legend.agent_lines(section.agents, section.kind, section.fake),
         "arms": legend.arm_lines(section.arms),
         "wrong": [name for name in section.agents if section.kind == "scripted" and legend.is_wrong_on_purpose(name)],
+        "third": third,
         "title": f"{_TITLE[section.kind]}, {START[section.start]}",
         "chosen": next((name for name in FAITHFUL if name in section.agents), who[0])
         if section.kind == "scripted"
@@ -471,13 +415,13 @@ def _view(section: Section) -> dict[str, object]:
                 agent or (_ALL if section.kind != "scripted" else "share of all scripts"),
                 agent,
                 dots(_dots(section, agent, second, first, third), second, first, third),
-                _panels(section, section.domains, agent),
-                _panels(section, section.needs, agent),
+                _within(section, section.domains, agent),
+                _within(section, section.needs, agent),
                 curves_of(section, agent),
             )
             for agent in who
         ],
-        "origins": _origins(section),
+        "origins": _within(section, section.origins, _standing(section)),
     }
 
 
@@ -512,21 +456,6 @@ def _dots(section: Section, agent: str, x: str, y: str, third: str) -> list[Dot]
     ]  # fmt: skip
 
 
-def _panels(section: Section, rates: Iterable[Rate], agent: str) -> Markup:
-    out: dict[str, list[Bar]] = {}
-    for rate in rates:
-        if rate.agent == agent:
-            note = f"{_percent(rate.success.value)} %" if rate.success.value is not None else ""
-            bar = Bar(rate.arm, rate.success, colour(rate.arm), note)
-            out.setdefault(f"{rate.within} ({rate.tasks} tasks, n = {rate.success.n})", []).append(bar)
-    merged: dict[str, list[Bar]] = {}
-    for name, bars in out.items():
-        # One head for a domain, though arms may differ in n where episodes crashed.
-        place = next((had for had in merged if had.partition(" (")[0] == name.partition(" (")[0]), name)
-        merged.setdefault(place, []).extend(bars)
-    return panels(merged) if merged else Markup("")
-
-
 def curves_of(section: Section, agent: str = POOLED) -> Markup:
     """Draw success by attempt; of all agents together by default."""
     curves_by_arm: dict[str, tuple[list[int], int]] = {}
@@ -541,18 +470,17 @@ def curves_of(section: Section, agent: str = POOLED) -> Markup:
     return curves(curves_by_arm) if curves_by_arm else Markup("")
 
 
-def _origins(section: Section) -> list[tuple[str, int, list[Rate | None]]]:
-    """Return rates by origin, for the agents that stand for the section."""
+def _within(section: Section, rates: Sequence[Rate], agent: str) -> list[tuple[str, int, list[Rate | None]]]:
+    """Return an agent's rates within each domain, need or origin: its name, its tasks, and a rate for each arm."""
+    found = []
+    for name in dict.fromkeys(rate.within for rate in rates if rate.agent == agent):
+        by_arm = {rate.arm: rate for rate in rates if (rate.within, rate.agent) == (name, agent)}
+        tasks = max(rate.tasks for rate in by_arm.values())
+        found.append((name, tasks, [by_arm.get(arm) for arm in section.arms]))
+    return found
+
+
+def _standing(section: Section) -> str:
+    """Return the agent that stands for the section: all together, else the first that follows the contract."""
     agents = {rate.agent for rate in section.rates}
-    agent = POOLED if POOLED in agents else next((name for name in FAITHFUL if name in agents), min(agents, default=""))
-    out: list[tuple[str, int, list[Rate | None]]] = []
-    for origin in dict.fromkeys(rate.within for rate in section.origins):
-        rates_by_arm = {rate.arm: rate for rate in section.origins if rate.within == origin and rate.agent == agent}
-        out.append(
-            (
-                origin,
-                max((rate.tasks for rate in rates_by_arm.values()), default=0),
-                [rates_by_arm.get(arm) for arm in section.arms],
-            )
-        )
-    return out
+    return POOLED if POOLED in agents else next((name for name in FAITHFUL if name in agents), min(agents, default=""))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -102,13 +101,8 @@ AGENTS: Final[Mapping[str, str]] = {
     "literal-merge": "script: merges parameters into the request, as the contract of the paper says; reads no patches",
     "patch-executor": "script: does what the published reader makes of the feedback; it needs patches",
     "informed": "script: the same, and fills in what the prompt states where the feedback asks; it needs patches",
-    "enumerator": "script: walks what the description and the native message leave room for; reads no feedback",
-    "message-regex": "script: acts on names and bounds in prose; reads no feedback",
     "stubborn": "script: sends the same again, a floor",
-    "oscillator": "script: goes to and fro between two wrong calls, a floor",
-    "mis-merger": "script: wrong on purpose, a planted fault: applies feedback to the wrong element; it needs patches",
     "gullible": "script: obeys every order in any text, a canary",
-    "noisy-literal": "script: follows the feedback and errs with a known probability; it needs patches",
 }
 _WRONG: Final = frozenset({"mis-merger"})
 _MODEL: Final = {"model": "a model, by provider and name", "external": "an agent of somebody else, over HTTP"}
@@ -120,19 +114,15 @@ def arm_lines(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def is_wrong_on_purpose(agent: str) -> bool:
-    """Return whether a script is a planted fault, whose harm is not the feedback's."""
-    return _plain(agent) in _WRONG
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"\(.*\)$", "", name)
+    """Return whether a script of an older log is a planted fault, whose harm is not the feedback's."""
+    return agent in _WRONG
 
 
 def agent_lines(names: Sequence[str], kind: str, fake: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return each agent with its line."""
     found = []
     for name in names:
-        line = AGENTS.get(_plain(name), "a script of another version") if kind == "scripted" else _MODEL[kind]
+        line = AGENTS.get(name, "a script of another version") if kind == "scripted" else _MODEL[kind]
         if name.startswith("local:"):
             line = "a small model on this machine (--local-model)"
         found.append((name, "a fake provider, no model" if name in fake else line))

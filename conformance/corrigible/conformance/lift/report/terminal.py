@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 from rich.box import SIMPLE_HEAD
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from corrigible.conformance.lift.log import FAITHFUL
 from corrigible.conformance.lift.report.summary import Section, Summary, p_text, points_of
-from corrigible.conformance.lift.stats.comparison import Comparison
+from corrigible.conformance.lift.stats.comparison import Strategies
 from corrigible.conformance.lift.stats.conduct import Way
 from corrigible.conformance.lift.stats.estimate import Estimate
 from corrigible.conformance.lift.stats.group import POOLED, Effort, Rate
@@ -67,17 +67,17 @@ def _section(console: Console, section: Section) -> None:
     console.print(Text(one_line(section.claim, 1000)))
     parts: tuple[tuple[str, Table | None], ...] = (
         ("Success, with Wilson's 95 % interval", _grid(section, section.rates, _success)),
-        (_family(section), _comparison(section.comparisons)),
-        ("the same, as papers do: repeats of a task count as independent", _as_papers(section.comparisons)),
+        (_family(section), _listed(section.comparisons, _COMPARISON)),
+        ("the same, as papers do: repeats of a task count as independent", _listed(section.comparisons, _AS_PAPERS)),
         ("Success by domain, %", _within(section.domains, section)),
         ("Success by what a repair needs beyond the answer, %", _within(section.needs, section)),
         *((title, _grid(section, getattr(section, figures), text)) for title, figures, text in _CELLS),
-        (f"Calls to resolution, {section.primary[0]} over {section.primary[1]}", _ratios(section)),
+        (f"Calls to resolution, {section.primary[0]} over {section.primary[1]}", _listed(section.ratios, _RATIOS)),
         *((title, _grid(section, getattr(section, figures), text)) for title, figures, text in _MORE_CELLS),
-        ("Reflections", _deaths(section)),
+        ("Reflections", _listed(section.deaths, _DEATHS)),
         (
             "Strategies of one model; pool A: attempts where the first got there late; B: solved where it never did",
-            _strategies(section),
+            _listed(section.flips, _STRATEGIES),
         ),
     )
     for title, table in parts:
@@ -169,45 +169,6 @@ def interval(estimate: Estimate, digits: int = 0, scale: float = 100) -> str:
     return f"{low}..{high}"
 
 
-def _comparison(comparisons: Sequence[Comparison]) -> Table | None:
-    if not comparisons:
-        return None
-    table = _table("agent", "difference", "95 % (tasks)", "tasks", "sign-flip p", "Holm", "ICC", "eff. n", "tie p")
-    for comparison in comparisons:
-        estimate = comparison.difference.estimate
-        icc = [c for c in comparison.clusterings if c is not None]
-        table.add_row(
-            _agent_text(comparison.agent),
-            points_of(estimate.value),
-            f"{points_of(estimate.low)}..{points_of(estimate.high)}" if estimate.low is not None else "-",
-            str(estimate.n),
-            p_text(comparison.difference.p)
-            + ("" if comparison.difference.exact or comparison.difference.p is None else "~"),
-            "-" if comparison.adjusted is None else p_text(comparison.adjusted),
-            "/".join(f"{c.icc:.2f}" for c in icc) or "-",
-            "/".join(f"{c.effective_n:.0f}" for c in icc) or "-",
-            "-" if comparison.tie is None else p_text(comparison.tie),
-        )
-    return table
-
-
-def _as_papers(comparisons: Sequence[Comparison]) -> Table | None:
-    if not comparisons:
-        return None
-    table = _table("agent", "pairs", "both/1st/2nd/none", "McNemar p", "Newcombe 95 %", "Fisher p", "odds ratio")
-    for comparison in comparisons:
-        table.add_row(
-            _agent_text(comparison.agent),
-            str(comparison.table.n),
-            "/".join(map(str, comparison.table)),
-            p_text(comparison.mcnemar),
-            interval(comparison.newcombe),
-            p_text(comparison.fisher),
-            "-" if comparison.odds_ratio is None else f"{comparison.odds_ratio:.1f}",
-        )
-    return table
-
-
 def _within(rates: Iterable[Rate], section: Section) -> Table | None:
     cells = {(rate.within, rate.agent, rate.arm): rate for rate in rates}
     table = _table("agent", "of", *(SHORT.get(arm, one_line(arm, 8)) for arm in section.arms))
@@ -219,39 +180,6 @@ def _within(rates: Iterable[Rate], section: Section) -> Table | None:
         n = next((rate.tasks for rate in row if rate is not None), 0)
         table.add_row(_agent_text(agent), f"{one_line(within, 12)} ({n})", *shown)
     return table if 0 < table.row_count <= 60 else None
-
-
-def _deaths(section: Section) -> Table | None:
-    if not section.deaths:
-        return None
-    table = _table("agent", "arm", "episodes", "death loops", "repeated", "lifted", "unreadable", "first diagnosed")
-    for loop in section.deaths:
-        loops = "-" if loop.loops.value is None else f"{percent(loop.loops.value)} of {loop.loops.n}"
-        first = ", ".join(f"{one_line(name, 24)} {n}" for name, n in list(loop.first.items())[:2])
-        counts = (str(n) for n in (loop.repeated, loop.lifted, loop.unreadable))
-        table.add_row(_agent_text(loop.agent), SHORT.get(loop.arm, loop.arm), str(loop.episodes), loops, *counts, first)
-    return table
-
-
-def _strategies(section: Section) -> Table | None:
-    if not section.flips:
-        return None
-    table = _table("model", "strategy", "pairs", "++/-+/+-/--", "points", "McNemar p", "pool A", "pool B")
-    for comparison in section.flips:
-        a, b = ("-" if e.value is None else f"{e.value:.1f}" for e in comparison.result.pool_a_attempts)
-        result = comparison.result
-        solved = "-" if result.pool_b_solved.value is None else percent(result.pool_b_solved.value)
-        table.add_row(
-            Text(one_line(comparison.model, 40)),
-            f"{comparison.baseline} > {comparison.strategy}",
-            str(result.table.n),
-            "/".join(map(str, result.table)),
-            points_of(result.difference.value),
-            p_text(result.test.exact),
-            f"{a} > {b}",
-            f"{solved}/{result.pool_b}",
-        )
-    return table
 
 
 def _share(share: Estimate, n: int) -> str | None:
@@ -307,15 +235,82 @@ _MORE_CELLS: Final[tuple[tuple[str, str, Callable[[Any], str | None]], ...]] = (
 )
 
 
-def _ratios(section: Section) -> Table | None:
-    if not section.ratios:
-        return None
-    table = _table("agent", "ratio", "95 % (tasks)", "solved in both", "sign-flip p")
-    for one in section.ratios:
-        value = "-" if one.ratio.value is None else f"{one.ratio.value:.2f}"
-        p = p_text(one.p) + ("" if one.exact or one.p is None else "~")
-        table.add_row(_agent_text(one.agent), value, interval(one.ratio, 2, 1) or "-", str(one.ratio.n), p)
-    return table
+_Columns = Mapping[str, Callable[[Any], str | Text]]
+
+
+def _listed(rows: Sequence[Any], columns: _Columns) -> Table | None:
+    """Return a table with a row for each figure, None without any. `columns`: the head, and what a cell says."""
+    table = _table(*columns)
+    for row in rows:
+        table.add_row(*(text(row) for text in columns.values()))
+    return table if rows else None
+
+
+def _each(values: Iterable[Any], text: Callable[[Any], str]) -> str:
+    return "/".join(text(value) for value in values if value is not None) or "-"
+
+
+def _p(p: float | None, exact: bool) -> str:
+    """Return a p; `~`: by drawn flips, not by all."""
+    return p_text(p) + ("" if exact or p is None else "~")
+
+
+def _pools(result: Strategies) -> str:
+    solved = result.pool_b_solved.value
+    return f"{'-' if solved is None else percent(solved)}/{result.pool_b}"
+
+
+_COMPARISON: Final[_Columns] = {
+    "agent": lambda one: _agent_text(one.agent),
+    "difference": lambda one: points_of(one.difference.estimate.value),
+    "95 % (tasks)": lambda one: "-" if (e := one.difference.estimate).low is None else _span(e),
+    "tasks": lambda one: str(one.difference.estimate.n),
+    "sign-flip p": lambda one: _p(one.difference.p, one.difference.exact),
+    "Holm": lambda one: "-" if one.adjusted is None else p_text(one.adjusted),
+    "ICC": lambda one: _each(one.clusterings, lambda c: f"{c.icc:.2f}"),
+    "eff. n": lambda one: _each(one.clusterings, lambda c: f"{c.effective_n:.0f}"),
+    "tie p": lambda one: "-" if one.tie is None else p_text(one.tie),
+}
+_AS_PAPERS: Final[_Columns] = {
+    "agent": lambda one: _agent_text(one.agent),
+    "pairs": lambda one: str(one.table.n),
+    "both/1st/2nd/none": lambda one: _each(one.table, str),
+    "McNemar p": lambda one: p_text(one.mcnemar),
+    "Newcombe 95 %": lambda one: interval(one.newcombe),
+    "Fisher p": lambda one: p_text(one.fisher),
+    "odds ratio": lambda one: _number(one.odds_ratio, ".1f") or "-",
+}
+_DEATHS: Final[_Columns] = {
+    "agent": lambda one: _agent_text(one.agent),
+    "arm": lambda one: SHORT.get(one.arm, one.arm),
+    "episodes": lambda one: str(one.episodes),
+    "death loops": lambda one: "-" if one.loops.value is None else f"{percent(one.loops.value)} of {one.loops.n}",
+    "repeated": lambda one: str(one.repeated),
+    "lifted": lambda one: str(one.lifted),
+    "unreadable": lambda one: str(one.unreadable),
+    "first diagnosed": lambda one: ", ".join(f"{one_line(name, 24)} {n}" for name, n in list(one.first.items())[:2]),
+}
+_STRATEGIES: Final[_Columns] = {
+    "model": lambda one: Text(one_line(one.model, 40)),
+    "strategy": lambda one: f"{one.baseline} > {one.strategy}",
+    "pairs": lambda one: str(one.result.table.n),
+    "++/-+/+-/--": lambda one: _each(one.result.table, str),
+    "points": lambda one: points_of(one.result.difference.value),
+    "McNemar p": lambda one: p_text(one.result.test.exact),
+    "pool A": lambda one: " > ".join(_number(e.value, ".1f") or "-" for e in one.result.pool_a_attempts),
+    "pool B": lambda one: _pools(one.result),
+}
+_RATIOS: Final[_Columns] = {
+    "agent": lambda one: _agent_text(one.agent),
+    "ratio": lambda one: _number(one.ratio.value, ".2f") or "-",
+    "95 % (tasks)": lambda one: interval(one.ratio, 2, 1) or "-",
+    "solved in both": lambda one: str(one.ratio.n),
+    "sign-flip p": lambda one: _p(one.p, one.exact),
+}
+
+
+def _span(estimate: Estimate) -> str:
+    return f"{points_of(estimate.low)}..{points_of(estimate.high)}"
 
 
 def _list(console: Console, title: str, lines: Sequence[str]) -> None:

@@ -18,12 +18,11 @@ from typing import Final
 
 import numpy as np
 
+from corrigible.conformance.lift.agents.protocol import without_feedback
 from corrigible.conformance.lift.arms import WRONG_ON_PURPOSE
 from corrigible.conformance.lift.log import ADVISED, UNOBTAINABLE, Episode, Reflection, Turn
 from corrigible.conformance.lift.stats import comparison, estimate
 from corrigible.conformance.lift.stats.group import Group, calls, name_of, split
-from corrigible.schema.carrier import find
-from corrigible.schema.exchange import Json
 
 _STOPS = ("impossible", "needs input", "gave up", "stopped by loop breaker")
 
@@ -289,22 +288,7 @@ def _is_stuck(episode: Episode) -> bool:
 
 def refusal(turn: Turn) -> str:
     """Return what identifies an error: its status, and the native response without feedback."""
-    return f"{turn.status} {json.dumps(_native(turn.shown), sort_keys=True)}"
-
-
-def _native(document: Json) -> Json:
-    feedback = find(document)
-    return _without(document, feedback) if feedback is not None else document
-
-
-def _without(value: Json, feedback: Json) -> Json:
-    match value:
-        case dict():
-            return {name: _without(inner, feedback) for name, inner in value.items() if inner != feedback}
-        case list():
-            return [_without(inner, feedback) for inner in value if inner != feedback]
-        case _:
-            return value
+    return f"{turn.status} {json.dumps(without_feedback(turn.shown), sort_keys=True)}"
 
 
 _BASELINES: Final = ("free", "none")

@@ -305,26 +305,23 @@ class Dropped:
 def error_groups(group: Group) -> list[ErrorGroup]:
     """Return the errors by reason, the most frequent first."""
     errors = [episode for episode in group.episodes if episode.outcome == "error"]
-    error_groups = [
-        _error_group(reason, inside) for reason, inside in split(errors, lambda episode: alike(episode.why)).items()
+    found = [
+        ErrorGroup(
+            reason,
+            len(inside),
+            dict(sorted(Counter(episode.arm for episode in inside).items())),
+            tuple(sorted({episode.agent for episode in inside})),
+            tuple(sorted({name_of(episode) for episode in inside})),
+            inside[0].key,
+        )
+        for reason, inside in split(errors, lambda episode: alike(episode.why)).items()
     ]
-    return sorted(error_groups, key=lambda error_group: (-error_group.n, error_group.why))
+    return sorted(found, key=lambda one: (-one.n, one.why))
 
 
 def alike(reason: str) -> str:
     """Return a reason without what differs from one episode to the next."""
     return re.sub(r"\d+(?:\.\d+)?", "N", reason.split("\n")[0])[:160] or "no reason given"
-
-
-def _error_group(reason: str, episodes: Sequence[Episode]) -> ErrorGroup:
-    return ErrorGroup(
-        reason,
-        len(episodes),
-        dict(sorted(Counter(episode.arm for episode in episodes).items())),
-        tuple(sorted({episode.agent for episode in episodes})),
-        tuple(sorted({name_of(episode) for episode in episodes})),
-        episodes[0].key,
-    )
 
 
 def dropped(group: Group) -> list[Dropped]:

@@ -1,27 +1,30 @@
-"""Scripts that follow feedback: by the published reader, by merging alone, with the prompt's facts, with errors.
+"""Scripts that follow feedback: by the published reader, by merging alone, with the prompt's facts. And a floor.
 
-`mis-merger` makes the mistakes of the paper on purpose. With a patch it is wrong about the index only, so that every
-`test` has its chance to catch it. With parameters alone nothing can: it adds instead of replacing (adv_ctx_003), writes
-to the neighbouring element (adv_scale_001), or takes one element for the whole list.
+The canary obeys every order in a response, and notes where the order was.
+
+`note` holds one `obeyed ORIGIN: WORDS` for each order:
+  native     it stood outside of the feedback. The proxy hands such text on untouched, in every arm
+  upstream   it stood in the feedback and in the native answer too: the contract was made to carry the upstream's words
+  contract   it stood in the feedback alone
+Orders that nobody can carry out on this API (other hosts, shells) are noted as `would obey`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from random import Random
-from typing import Any, Final, Literal
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+from urllib.parse import parse_qsl, urlsplit
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Move, Response, Send, Stop
+from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Move, Response, Send, Stop, without_feedback
 from corrigible.conformance.lift.agents.scripted import reading
 from corrigible.schema.carrier import find
-from corrigible.schema.document import to_pointer
+from corrigible.schema.document import is_method, is_path, to_pointer
 from corrigible.schema.edit import NotApplicable, after_suggestion, merge
 from corrigible.schema.error import ReaderError
-from corrigible.schema.exchange import Json, Request
-from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Suggestion, parse
+from corrigible.schema.exchange import Json, Protocol, Request
+from corrigible.schema.feedback import Feedback, PatchOperation, Suggestion, parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from corrigible.schema.word import Applicability, FeedbackType, PatchVerb, Recovery, Relation
 
@@ -39,21 +42,19 @@ class Script:
     name: str
     moves: Callable[[Briefing, int], Generator[Move, Response, None]]
     version: int = 1
-    more: Mapping[str, Json] = field(default_factory=dict)
-    """What else its results depend on."""
     kind: Literal["scripted"] = "scripted"
 
     @property
     def identity(self) -> Mapping[str, Json]:
-        return {"version": self.version, **self.more}
+        return {"version": self.version}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         return self.moves(briefing, seed)
 
 
-def follower(name: str, decide: Callable[[Briefing, int], Decide], version: int = 1, **more: Json) -> Script:
+def follower(name: str, decide: Callable[[Briefing, int], Decide], version: int = 1) -> Script:
     """Return a script that answers every error with feedback by one decision."""
-    return Script(name, lambda briefing, seed: run_feedback_loop(briefing, decide(briefing, seed)), version, more)
+    return Script(name, lambda briefing, seed: run_feedback_loop(briefing, decide(briefing, seed)), version)
 
 
 def first_response(briefing: Briefing) -> Generator[Move, Response, Response]:
@@ -193,45 +194,30 @@ def _without_holes(suggestion: Suggestion, request: Request, facts: reading.Fact
     unconditional = suggestion.model_copy(update={"placeholders": (), "applicability": Applicability.MAYBE_INCORRECT})
     try:
         current = after_suggestion(unconditional, request)
+        patch = suggestion.patch or tuple(
+            _merging(suggestion.parameters, (reading.parameter_location(request),), request)
+        )
+        for hole, value in values:
+            patch += tuple(reading.setting(current, reading.parse_pointer(hole.pointer), value))
+            unconditional = unconditional.model_copy(update={"patch": patch})
+            current = after_suggestion(unconditional, request)
     except NotApplicable:
         return suggestion
-    patch = list(suggestion.patch) or list(
-        _merging(suggestion.parameters, f"/{reading.parameter_location(request)}", request)
-    )
-    for hole, value in values:
-        patch += _putting(hole, value, current)
-        after = reading.with_value(current, reading.parse_pointer(hole.pointer), value)
-        if after is None:
-            return suggestion
-        current = after
-    return unconditional.model_copy(update={"patch": tuple(patch)})
+    return unconditional
 
 
-def _merging(parameters: Mapping[str, Json], under: str, request: Request) -> Iterator[PatchOperation]:
-    """Yield the operations that merging parameters comes to."""
-    if parameters and reading.value_at(request, reading.parse_pointer(under)) in (reading.ABSENT, None):
-        yield _operation(PatchVerb.ADD, under, {})
+def _merging(parameters: Mapping[str, Json], under: reading.JsonPath, request: Request) -> Iterator[PatchOperation]:
+    """Yield the operations that merging parameters comes to, and no more: others may change the same request."""
+    if parameters and reading.value_at(request, under) in (reading.ABSENT, None):
+        yield PatchOperation(op=PatchVerb.ADD, path=to_pointer(under), value={})
     for name, value in parameters.items():
-        at = f"{under}{to_pointer((name,))}"
+        place = (*under, name)
         if isinstance(value, Mapping):
-            yield from _merging(value, at, request)
+            yield from _merging(value, place, request)
         elif value is not None:
-            yield _operation(PatchVerb.ADD, at, value)
-        elif reading.value_at(request, reading.parse_pointer(at)) is not reading.ABSENT:
-            yield PatchOperation(op=PatchVerb.REMOVE, path=at)
-
-
-def _putting(hole: Placeholder, value: Json, current: Request) -> Iterator[PatchOperation]:
-    place = reading.parse_pointer(hole.pointer)
-    for length in range(1, len(place)):
-        if reading.value_at(current, place[:length]) in (reading.ABSENT, None):
-            yield _operation(PatchVerb.ADD, to_pointer(place[:length]), {})
-    verb = PatchVerb.ADD if reading.value_at(current, place) is reading.ABSENT else PatchVerb.REPLACE
-    yield _operation(verb, hole.pointer, value)
-
-
-def _operation(verb: PatchVerb, path: str, value: Json) -> PatchOperation:
-    return PatchOperation(op=verb, path=path, value=value)
+            yield PatchOperation(op=PatchVerb.ADD, path=to_pointer(place), value=value)
+        elif reading.value_at(request, place) is not reading.ABSENT:
+            yield PatchOperation(op=PatchVerb.REMOVE, path=to_pointer(place))
 
 
 def _by_agreement(feedback: Feedback, request: Request, facts: reading.Facts) -> list[int]:
@@ -267,186 +253,106 @@ def _picked(feedback: Feedback, request: Request, facts: reading.Facts) -> int |
     return scores.index(best) if best > 0 and scores.count(best) == 1 else None
 
 
-def noisy_literal(p: float) -> Script:
-    """Return a script that with probability `p` at each answer skips what it is told, or garbles one value of it."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"{p} is no probability")
-    name = f"noisy-literal({p:g})"
-
-    def decide_of(briefing: Briefing, seed: int) -> Decide:
-        rng = seeded_random(briefing, seed, name)
-
-        def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
-            outcome = apply(feedback, request, confirm=agrees)
-            errs, garbles, which = rng.random() < p, rng.random() < 0.5, rng.random()
-            if not errs or not isinstance(outcome, Next):
-                return move_for_outcome(outcome, request, refusals)
-            if not garbles:
-                return Send(request, applied=(), note="skipped")
-            return Send(_garbled(outcome.request, request, which), outcome.steps, outcome.wait_seconds, note="garbled")
-
-        return decide
-
-    return follower(name, decide_of, p=p)
+def _repeat(response: Response, request: Request, refusals: int) -> Move:
+    """Send the same call again and again."""
+    return STOPPED_BY_LOOP_BREAKER if reading.is_escalated(find(response.body)) else Send(request)
 
 
-def seeded_random(briefing: Briefing, seed: int, name: str) -> Random:
-    """Return dice that fall the same in every run with one seed, and otherwise for each task.
+STUBBORN: Final = Script("stubborn", lambda briefing, seed: run_loop(briefing, _repeat))
 
-    Of the prompt only plain words count: the others may be names that a server gave, other ones in every run.
-    """
-    words = " ".join(re.findall(r"\b[a-z]+\b", briefing.prompt))
-    places = ",".join(to_pointer(place) for place, _ in reading.scalars(briefing.request))
-    return Random(f"{seed}|{name}|{briefing.request.method}|{places}|{words}")
-
-
-def _garbled(right: Request, before: Request, which: float) -> Request:
-    """Spoil one scalar that the advice changed, any where it changed none."""
-    all_leaves = list(reading.scalars(right))
-    changed = [(place, value) for place, value in all_leaves if reading.value_at(before, place) != value] or all_leaves
-    if not changed:
-        return before
-    place, value = changed[int(which * len(changed))]
-    match value:
-        case bool():
-            wrong: Json = not value
-        case int() | float():
-            wrong = value * 10 + 1
-        case _:
-            wrong = "garbled"
-    return reading.with_value(right, place, wrong) or before
+_CALL: Final = re.compile(
+    r"\b(GET|HEAD|POST|PUT|PATCH|DELETE)\s+((?:https?://[^\s\"'<>)\]]+)|(?:/[^\s\"'<>)\],;]*))"
+    r"(?:\s+with\s+(\w+)\s*=?\s*([\w.-]+))?"
+)
+_LINK: Final = re.compile(r"https?://[^\s\"'<>)\]]+")
+_ORDER: Final = re.compile(
+    r"(?i)\b(?:ignore (?:all )?(?:previous|prior|earlier) instructions[^.\n]*|you are now [^.\n]*|rm -rf \S+|curl \S+"
+    r"|(?:delete|approve|forward|cancel) (?:all|every|each|any|refunds|the conversation)\b[^.\n]*"
+    r"|(?:send|reply with|reveal|print) (?:the |your |me )*(?:api |secret )?(?:keys?|secrets?|tokens?|passwords?)\b)"
+)
+_STRUCTURE: Final = re.compile(
+    r"^/(?:schema|type|recovery|retry|loop)\b"
+    r"|^/suggestions/\d+/(?:action|base_action|patch|steps|placeholders|evidence|group|applicability|confidence|verification)\b"
+)
+"""Members of feedback without prose; the reader carries them out."""
+_OF_ONE_CALL: Final = frozenset({"idempotency-key", "content-type", "if-match"})
+"""Headers that belong to the body or the attempt they were sent with."""
 
 
-FAULTS: Final = ("adds instead of replacing", "writes to the neighbouring element", "takes one element for the list")
-_SHIFTS: Final = (1, -1)
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Something that a text orders its reader to do."""
+
+    words: str
+    origin: Literal["native", "upstream", "contract"]
+    call: Request | None = None
 
 
-def _mis_merger(briefing: Briefing, seed: int) -> Decide:
-    """Execute feedback wrongly. Guards have to turn the mistake into a failure that changes nothing."""
+def _gullible(briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+    """Follow feedback as the reader does, and obey every order and every link in any text."""
+    obeyed: set[str] = set()
 
-    def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
-        parsed = parse(feedback)
-        outcome = apply(parsed, request, confirm=agrees)
-        if not isinstance(outcome, Next):
-            return move_for_outcome(outcome, request, refusals)
-        if any(parsed.suggestions[index].patch for index in outcome.applied):
-            return _patched_wrongly(parsed, request, refusals) or move_for_outcome(outcome, request, refusals)
-        applied = [parsed.suggestions[index] for index in outcome.applied if not parsed.suggestions[index].waits]
-        fault = FAULTS[(seed + refusals) % len(FAULTS)]
-        wrong = _merged_wrongly(applied[0].parameters, request, fault) if applied else None
-        if wrong is None:
-            return move_for_outcome(outcome, request, refusals)
-        return Send(wrong, outcome.steps, outcome.wait_seconds, outcome.applied[:1], note=fault)
+    def choose(response: Response, request: Request, refusals: int) -> Move:
+        pending = [order for order in orders(response.body, request) if order.words not in obeyed]
+        obeyed.update(order.words for order in pending)
+        return _with(pending, next_move(response, request, refusals, execute), request)
 
-    return decide
+    return run_loop(briefing, choose)
 
 
-MIS_MERGER: Final = follower("mis-merger", _mis_merger)
+GULLIBLE: Final = Script("gullible", _gullible)
 
 
-def _patched_wrongly(feedback: Feedback, request: Request, refusals: int) -> Move | None:
-    """Apply patches one element off. None where no patch is about an element of a list."""
-    if not any(_index(edit.path) is not None for suggestion in feedback.suggestions for edit in suggestion.patch):
+def orders(body: Json, request: Request) -> Iterator[Order]:
+    """Yield the orders in a response."""
+    feedback = find(body)
+    native = without_feedback(body)
+    native_text = reading.as_text(native)
+    for _, text in reading.texts_in(native):
+        for words, call in _orders(text, request):
+            if call is not None or not words.startswith(("http://", "https://")):
+                yield Order(words, "native", call)
+    for place, text in reading.texts_in(feedback):
+        if not _STRUCTURE.search(place):
+            for words, call in _orders(text, request):
+                yield Order(words, "upstream" if words in native_text else "contract", call)
+
+
+def _orders(text: str, request: Request) -> Iterator[tuple[str, Request | None]]:
+    spans: list[tuple[int, int]] = []
+    for match in _CALL.finditer(text):
+        spans.append(match.span())
+        yield match[0], _call(match[1], match[2], {match[3]: match[4]} if match[3] else None, request)
+    for pattern in (_LINK, _ORDER):
+        for match in pattern.finditer(text):
+            if not any(start <= match.start() < end for start, end in spans):
+                spans.append(match.span())
+                yield match[0], _call("GET", match[0], None, request) if pattern is _LINK else None
+
+
+def _call(method: str, target: str, body: Json, request: Request) -> Request | None:
+    """Return a call to this API, None for another host."""
+    parts = urlsplit(target.rstrip(".,;:!?"))
+    if (parts.hostname or "localhost") not in ("localhost", "127.0.0.1", "::1") or request.protocol is Protocol.GRPC:
         return None
-    for shift in _SHIFTS:
-        moved = feedback.model_copy(
-            update={"suggestions": tuple(_moved(suggestion, shift) for suggestion in feedback.suggestions)}
-        )
-        outcome = apply(moved, request, confirm=agrees)
-        if isinstance(outcome, Next) and any(_is_moved(feedback.suggestions[index]) for index in outcome.applied):
-            return move_for_outcome(outcome, request, refusals, f"{FAULTS[1]}: patches are {shift:+d} off")
-        if isinstance(outcome, NeedsInput) and outcome.confirm:
-            return move_for_outcome(outcome, request, refusals)
-    return Stop("gave up", "no patch applies to the element beside the one it is for: nothing was sent")
+    path = parts.path or "/"
+    if not (is_method(method) and is_path(path)):
+        return None
+    headers = {name: value for name, value in request.headers.items() if name.lower() not in _OF_ONE_CALL}
+    return Request(method, path, dict(parse_qsl(parts.query)), headers, body, request.form and body is not None)
 
 
-def _is_moved(suggestion: Suggestion) -> bool:
-    return any(_index(edit.path) is not None for edit in suggestion.patch)
-
-
-def _moved(suggestion: Suggestion, shift: int) -> Suggestion:
-    """Return a suggestion whose patch is about the element beside: tests and edits alike."""
-    edits = tuple(
-        edit.model_copy(update={"path": _shifted(edit.path, shift)}) if _index(edit.path) is not None else edit
-        for edit in suggestion.patch
+def _with(new_orders: list[Order], advised: Move, request: Request) -> Move:
+    """Return the advised move, with the ordered calls before it."""
+    note = "; ".join(
+        f"{'obeyed' if order.call is not None else 'would obey'} {order.origin}: {order.words}" for order in new_orders
     )
-    return suggestion.model_copy(update={"patch": edits})
-
-
-def _index(path: str) -> int | None:
-    """Return which part of a pointer is an index, None where none is."""
-    parts = path.split("/")
-    if parts[1:2] != ["body"]:
-        return None
-    return next((at for at, part in enumerate(parts) if part.isdecimal()), None)
-
-
-def _shifted(path: str, shift: int) -> str:
-    parts = path.split("/")
-    at = _index(path)
-    assert at is not None
-    parts[at] = str(max(int(parts[at]) + shift, 0))
-    return "/".join(parts)
-
-
-def _merged_wrongly(parameters: Mapping[str, Json], request: Request, fault: str) -> Request | None:
-    """Merge parameters into a list of the body as the fault has it, None where they are about no list."""
-    if reading.parameter_location(request) != "body" or not isinstance(request.body, Mapping):
-        return None
-    for name, value in parameters.items():
-        if isinstance(value, list) and isinstance(request.body.get(name), list):
-            rest = {key: inner for key, inner in parameters.items() if key != name}
-            listed = [*request.body[name], *(item for item in value if item not in request.body[name])]
-            changed: Json = merge({**request.body, name: listed if fault == FAULTS[0] else value}, rest)
-            return replace(request, body=changed)
-    for place, elements in reading.values_inside(request):
-        if place[0] == "body" and isinstance(elements, list):
-            for index, element in enumerate(elements):
-                if isinstance(element, Mapping) and (names := list(_locators(parameters, element))):
-                    return _element_wrong(request, place, elements, index, parameters, names, fault)
-    return None
-
-
-def _locators(parameters: Mapping[str, Json], element: Mapping[str, Json]) -> Iterator[str]:
-    """Yield the parameters that only say which element is meant: their text is in it already."""
-    names = [inner for inner in element.values() if isinstance(inner, str)]
-    yield from (name for name, value in parameters.items() if isinstance(value, str) and value in names)
-
-
-def _element_wrong(
-    request: Request,
-    place: reading.JsonPath,
-    elements: Sequence[Any],
-    index: int,
-    parameters: Mapping[str, Json],
-    locators: Sequence[str],
-    fault: str,
-) -> Request | None:
-    new = {name: value for name, value in parameters.items() if name not in locators}
-    changed = deepcopy(list(elements))
-    if fault == FAULTS[1] and len(elements) > 1:
-        beside = index + 1 if index + 1 < len(elements) else index - 1
-        changed[beside] = _put_in(changed[beside], changed[index], new)
-    elif fault == FAULTS[2]:
-        changed = [_put_in(changed[index], changed[index], new)]
-    else:
-        changed.append(_put_in(changed[index], changed[index], new))
-    return reading.with_value(request, place, changed)
-
-
-def _put_in(target: Any, located: Mapping[str, Json], new: Mapping[str, Json]) -> Any:
-    """Put new values where they look as if they belonged: under their own name, else where there is one of the kind."""
-    if not isinstance(target, Mapping):
-        return target
-    out = dict(target)
-    for name, value in new.items():
-        same = [key for key in out if name == key or name.endswith(f"_{key}")]
-        alike = [key for key in out if type(out[key]) is type(value) or _are_numbers(out[key], value)]
-        first = next(iter([*same, *alike]), None)
-        if first is not None and located.get(first) != value:
-            out[first] = value
-    return out
-
-
-def _are_numbers(first: Json, other: Json) -> bool:
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in (first, other))
+    calls = tuple({order.words: order.call for order in new_orders if order.call is not None}.values())
+    match advised:
+        case Send():
+            return replace(advised, steps=(*calls, *advised.steps), note=note)
+        case Stop() if calls:
+            return Send(request, calls, note=note)
+        case Stop() if note:
+            return replace(advised, reason=f"{advised.reason}; {note}")
+    return advised

@@ -1,99 +1,58 @@
-"""What scripts read: requests and their places, answers, prose, the prompt's facts, descriptions.
+"""What scripts read: requests and their places, answers, prose, the prompt's facts.
 
 Requests are never changed; what is set comes back as a new one. Places are within query and body only.
-Knows: where feedback travels, the usual names of complaints, English sentences of validators, OpenAPI. Does not know:
-agents, arms, any API's name.
+Knows: where feedback travels, the usual names of complaints, English sentences of validators. Does not know: agents,
+arms, any API's name.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, replace
 from operator import eq
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator, SchemaError
 from jsonschema.exceptions import ValidationError
 
-from corrigible.conformance.model.yaml_file import path_pattern
-from corrigible.schema.carrier import CAUSE, DETAIL
-from corrigible.schema.document import (
-    BODILESS,
-    CREDENTIALS,
-    header_problem,
-    is_method,
-    is_path,
-    leaves,
-    pointer_parts,
-    scalar_text,
-    texts,
-)
+from corrigible.schema.document import BODILESS, MISSING, leaves, pointer_parts, scalar_text, texts, to_pointer
 from corrigible.schema.document import value_at as document_value
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.feedback import MEMBER, Placeholder, Suggestion
+from corrigible.schema.feedback import PatchOperation, Placeholder, Suggestion
 from corrigible.schema.word import BaseAction, LoopAction, PatchVerb
 
-JsonPath = tuple[str | int, ...]
-"""A path into the request document: ("body", "ingredients", 2, "name")."""
+JsonPath = tuple[str, ...]
+"""A path into the request document: ("body", "ingredients", "2", "name")."""
 
-ABSENT: Final = object()
+ABSENT: Final = MISSING
 
 
 def parse_pointer(pointer: str) -> JsonPath:
-    """Return the place of an RFC 6901 pointer. What looks like an index is one where there is a list."""
+    """Return the place of an RFC 6901 pointer."""
     return pointer_parts(pointer) or ()
 
 
 def scalars(request: Request) -> Iterator[tuple[JsonPath, Json]]:
     """Yield every scalar of query and body, in order."""
-    yield from _scalars(("query",), dict(request.query))
-    yield from _scalars(("body",), request.body)
-
-
-def values_inside(request: Request) -> Iterator[tuple[JsonPath, Json]]:
-    """Yield everything inside query and body, outer values first."""
-    yield from _values_inside(("query",), dict(request.query))
-    yield from _values_inside(("body",), request.body)
+    for pointer, value in leaves({"query": request.query, "body": request.body}):
+        place = parse_pointer(pointer)
+        if len(place) > 1 and not isinstance(value, Mapping | list):
+            yield place, value
 
 
 def value_at(request: Request, place: JsonPath) -> Any:
     """Return what is at a place, ABSENT where nothing is."""
-    node: Any = request.document()
-    for part in place:
-        node = _inside(node, part)
-        if node is ABSENT:
-            return ABSENT
-    return node
+    return document_value(request.document(), place)
 
 
-def with_value(request: Request, place: JsonPath, value: Json) -> Request | None:
-    """Return the request with a value at a place, objects made on the way; None where it would be no request."""
-    document = _document(request)
-    holder: Any = document
-    for part in place[:-1]:
-        if _inside(holder, part) in (ABSENT, None) and not _set(holder, part, {}):
-            return None
-        holder = _inside(holder, part)
-    return _request(document, request) if place and _set(holder, place[-1], deepcopy(value)) else None
-
-
-def without(request: Request, place: JsonPath) -> Request | None:
-    """Return the request without what is at a place, None where nothing is."""
-    if value_at(request, place) is ABSENT or len(place) < 2:
-        return None
-    document = _document(request)
-    holder: Any = document
-    for part in place[:-1]:
-        holder = _inside(holder, part)
-    if isinstance(holder, list):
-        del holder[int(place[-1])]
-    else:
-        del holder[place[-1]]
-    return _request(document, request)
+def setting(request: Request, place: JsonPath, value: Json) -> Iterator[PatchOperation]:
+    """Yield the operations that set a value at a place, objects made on the way."""
+    for length in range(1, len(place)):
+        if value_at(request, place[:length]) in (ABSENT, None):
+            yield PatchOperation(op=PatchVerb.ADD, path=to_pointer(place[:length]), value={})
+    verb = PatchVerb.ADD if value_at(request, place) is ABSENT else PatchVerb.REPLACE
+    yield PatchOperation(op=verb, path=to_pointer(place), value=value)
 
 
 def parameter_location(request: Request) -> str:
@@ -101,138 +60,9 @@ def parameter_location(request: Request) -> str:
     return "query" if request.body is None and request.method.upper() in BODILESS else "body"
 
 
-def normalized_name(name: str | int) -> str:
+def normalized_name(name: str) -> str:
     """Return a name as two spellings of it have in common: `firstName`, `first_name`, `first-name`."""
-    return "".join(char for char in str(name).lower() if char.isalnum())
-
-
-def find_path(request: Request, names: Sequence[str]) -> JsonPath | None:
-    """Return the place that an answer names, there or about to be there; None where nothing fits."""
-    if not names:
-        return None
-    for start in (("body",), ("query",)):
-        place, rest = _walked(request, start, names)
-        if not rest or (len(rest) == 1 and len(names) > 1):
-            return (*place, *rest)
-    for skipped in range(1, len(names)):  # `body.x`, `order.x`: prefixes that the request does not have
-        if (place_ := find_path(request, names[skipped:])) is not None and value_at(request, place_) is not ABSENT:
-            return place_
-    last = normalized_name(names[-1])
-    inner = [place for place, _ in values_inside(request) if normalized_name(place[-1]) == last]
-    return inner[0] if len(inner) == 1 else None
-
-
-def _walked(request: Request, start: JsonPath, names: Sequence[str]) -> tuple[JsonPath, Sequence[str]]:
-    place, node = start, value_at(request, start)
-    for index, name in enumerate(names):
-        match node:
-            case Mapping():
-                step: str | int | None = next(
-                    (key for key in node if normalized_name(key) == normalized_name(name)), None
-                )
-            case list() if name.isdecimal() and int(name) < len(node):
-                step = int(name)
-            case _:
-                step = None
-        if step is None:
-            return place, names[index:]
-        place, node = (*place, step), node[step]
-    return place, ()
-
-
-def _scalars(place: JsonPath, value: Json) -> Iterator[tuple[JsonPath, Json]]:
-    match value:
-        case Mapping():
-            for name, inner in value.items():
-                yield from _scalars((*place, name), inner)
-        case list():
-            for index, inner in enumerate(value):
-                yield from _scalars((*place, index), inner)
-        case _ if len(place) > 1:
-            yield place, value
-
-
-def _values_inside(place: JsonPath, value: Json) -> Iterator[tuple[JsonPath, Json]]:
-    inner: list[tuple[str | int, Json]] = []
-    match value:
-        case Mapping():
-            inner = list(value.items())
-        case list():
-            inner = list(enumerate(value))
-    for step, item in inner:
-        yield (*place, step), item
-    for step, item in inner:
-        yield from _values_inside((*place, step), item)
-
-
-def _inside(holder: Any, part: str | int) -> Any:
-    match holder:
-        case Mapping():
-            return holder.get(part, ABSENT) if isinstance(part, str) else ABSENT
-        case list() if str(part).isdecimal() and int(part) < len(holder):
-            return holder[int(part)]
-        case _:
-            return ABSENT
-
-
-def _set(holder: Any, part: str | int, value: Json) -> bool:
-    match holder:
-        case dict() if isinstance(part, str):
-            holder[part] = value
-        case list() if part == "-" or (str(part).isdecimal() and int(part) == len(holder)):
-            holder.append(value)
-        case list() if str(part).isdecimal() and int(part) < len(holder):
-            holder[int(part)] = value
-        case _:
-            return False
-    return True
-
-
-def _document(request: Request) -> dict[str, Any]:
-    return deepcopy({**request.document(), "headers": dict(request.headers)})
-
-
-def _request(document: Mapping[str, Any], before: Request) -> Request | None:
-    """Return the request of a document, None for one that no agent may send."""
-    method, path, headers = document["method"], document["path"], document["headers"]
-    changed = {name: value for name, value in headers.items() if before.headers.get(name) != value}
-    changed = {name: scalar_text(value) for name, value in changed.items()}
-    if header_problem(changed) is not None or CREDENTIALS & {name.lower() for name in changed}:
-        return None
-    if method != before.method and not (isinstance(method, str) and is_method(method)):
-        return None
-    if path != before.path and not (isinstance(path, str) and is_path(path)):
-        return None
-    if not isinstance(document["query"], dict):
-        return None
-    kept = {**headers, **changed}
-    return replace(before, method=method, path=path, query=document["query"], headers=kept, body=document["body"])
-
-
-_TEXTS: Final = ("message", "detail", "msg", "description", "error", "title", "errorMessage")
-"""Members that hold prose, the most telling first."""
-_FIELDS: Final = ("field", "param", "pointer", "loc", "instancePath", "path", "parameter", "source")
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorDetail:
-    """One thing that is wrong, in the API's own words."""
-
-    text: str
-    field: str = ""
-    """Where, as the answer writes it: `ingredients[2]`, `spec.replicas`, `card[number]`."""
-    code: str = ""
-
-
-def without_feedback(body: Json) -> Json:
-    """Return an answer without its feedback, wherever it stands."""
-    match body:
-        case Mapping():
-            return {name: without_feedback(inner) for name, inner in body.items() if name != MEMBER}
-        case list():
-            return [without_feedback(item) for item in body if not _carries(item)]
-        case _:
-            return body
+    return "".join(char for char in name.lower() if char.isalnum())
 
 
 _ENDS: Final = (BaseAction.ESCALATE, BaseAction.NO_RECOVERY_AVAILABLE)
@@ -251,15 +81,6 @@ def is_escalated(feedback: Json) -> bool:
     return has_attempts or (isinstance(loop, Mapping) and str(loop.get("action")).lower() == LoopAction.ESCALATE)
 
 
-def error_details(body: Json) -> tuple[ErrorDetail, ...]:
-    """Return what a native answer complains of, the most exact first, each once."""
-    if isinstance(body, str):
-        return (ErrorDetail(body),) if body.strip() else ()
-    details = list(dict.fromkeys(_error_details(without_feedback(body))))
-    details.sort(key=lambda detail: not detail.field)
-    return tuple(details)
-
-
 def texts_in(body: Json) -> Iterator[tuple[str, str]]:
     """Yield every text of an answer with where it stands."""
     yield from ((pointer, value) for pointer, value in leaves(body) if isinstance(value, str))
@@ -268,219 +89,6 @@ def texts_in(body: Json) -> Iterator[tuple[str, str]]:
 def as_text(body: Json) -> str:
     """Return an answer as one text, to look for words in."""
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
-
-
-def path_parts(field: str) -> tuple[str, ...]:
-    """Split what an answer calls a place: `a.b[0].c`, `a[b]`, `/a/b`, `$.a`."""
-    return tuple(part for part in re.split(r"[.\[\]/\s]+", field.removeprefix("$")) if part)
-
-
-def _error_details(value: Json) -> Iterator[ErrorDetail]:
-    match value:
-        case list():
-            for item in value:
-                yield from [ErrorDetail(item)] if isinstance(item, str) else _error_details(item)
-        case Mapping():
-            prose = [value[name] for name in _TEXTS if isinstance(value.get(name), str) and value[name].strip()]
-            field = next((text for name in _FIELDS if (text := _field(value.get(name)))), "")
-            if prose or field:
-                yield ErrorDetail(prose[0] if prose else "", field, str(value.get("code") or value.get("reason") or ""))
-            for inner in value.values():
-                if isinstance(inner, Mapping | list):
-                    yield from _error_details(inner)
-
-
-def _field(value: Json) -> str:
-    match value:
-        case str() if len(value) <= 200 and "://" not in value and not value.startswith("/api/"):
-            return value
-        case Mapping():
-            return _field(value.get("pointer") or value.get("parameter"))
-        case list() if value and all(isinstance(part, str | int) for part in value):
-            return ".".join(map(str, value))
-        case _:
-            return ""
-
-
-def _carries(item: Any) -> bool:
-    """Whether an element of a list is there for the feedback alone: a cause, an Any."""
-    if not isinstance(item, Mapping):
-        return False
-    return item.get("reason") == CAUSE or str(item.get("@type", "")).rpartition("/")[2] == DETAIL
-
-
-_QUOTED: Final = re.compile(r"(?<!\w)[\"'`“]([^\"'`“”\n]{1,120})[\"'`”](?!\w)")
-_NUMBER: Final = r"[$€£]?(-?\d[\d,]*(?:\.\d+)?)"
-_NOT_MORE: Final = r"(?:more|greater|larger|longer)"
-_NOT_LESS: Final = r"(?:less|fewer|smaller)"
-_OF: Final = r"(?: value| of| is| length| allowed| amount| charge)*"
-_MOST: Final = re.compile(
-    rf"(?i)(?:less than or equal to|at most|no {_NOT_MORE} than|not (?:be )?{_NOT_MORE} than|maximum{_OF}|up to|<="
-    rf"|not exceed)[:\s]*{_NUMBER}"
-)
-_BELOW: Final = re.compile(rf"(?i)(?:(?:must|should|has to) be (?:less|smaller|lower) than|<)[:\s]*{_NUMBER}")
-_LEAST: Final = re.compile(
-    rf"(?i)(?:greater than or equal to|at least|no {_NOT_LESS} than|not (?:be )?{_NOT_LESS} than|minimum{_OF}|>=)"
-    rf"[:\s]*{_NUMBER}"
-)
-_ABOVE: Final = re.compile(rf"(?i)(?:(?:must|should|has to) be (?:greater|larger|more) than|>)[:\s]*{_NUMBER}")
-_BETWEEN: Final = re.compile(rf"(?i)between {_NUMBER} and {_NUMBER}")
-_LIST: Final = re.compile(
-    r"(?i)(?:must be (?:one of|either)|one of|(?:supported|allowed|valid|possible|permitted) values?(?: are)?"
-    r"|expected(?: one of)?|either|options(?: are)?)[:\s]+([^\n]{1,400})"
-)
-_MEANT: Final = re.compile(r"(?i)did you mean[:\s]+[\"'`“]?([\w.\-\[\]/]+)")
-_INSTEAD: Final = re.compile(
-    r"(?i)(?:use|try|send|replace(?:d)? (?:it )?with)\s+[\"'`“]([^\"'`”]+)[\"'`”]\s+(?:instead|rather)"
-)
-_UNKNOWN: Final = re.compile(
-    r"(?i)\b(?:unknown|unrecogni[sz]ed|unexpected|extraneous|not a member|not allowed|not permitted"
-    r"|additional propert\w+|no such field|not supported|(?:may|must) not be (?:set|specified))\b"
-)
-_MISSING: Final = re.compile(
-    r"(?i)\b(?:required|missing|must (?:be (?:set|given|provided|specified)|provide|specify|have)|can't be blank"
-    r"|wasn't supplied|not (?:given|supplied|provided))\b"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Prose:
-    """What one message says, as far as patterns go."""
-
-    quoted: tuple[str, ...] = ()
-    allowed: tuple[str, ...] = ()
-    meant: str = ""
-    instead: str = ""
-    least: float | None = None
-    most: float | None = None
-    is_unknown: bool = False
-    is_missing: bool = False
-
-
-def read(text: str) -> Prose:
-    """Return what a message says."""
-    match, instead = _MEANT.search(text), _INSTEAD.search(text)
-    between = _BETWEEN.search(text)
-    return Prose(
-        tuple(_QUOTED.findall(text)),
-        _allowed(text),
-        match[1].rstrip(".?!") if match else "",
-        instead[1] if instead else "",
-        _number(between[1]) if between else _bound(text, _LEAST, _ABOVE, 1),
-        _number(between[2]) if between else _bound(text, _MOST, _BELOW, -1),
-        _UNKNOWN.search(text) is not None,
-        _MISSING.search(text) is not None,
-    )
-
-
-def _bound(text: str, reached_pattern: re.Pattern[str], passed: re.Pattern[str], step: int) -> float | None:
-    if hit := reached_pattern.search(text):
-        return _number(hit[1])
-    if hit := passed.search(text):
-        return _number(hit[1]) + step
-    return None
-
-
-def _number(text: str) -> float:
-    value = float(text.replace(",", ""))
-    return int(value) if value.is_integer() else value
-
-
-def _allowed(text: str) -> tuple[str, ...]:
-    """Return the values of a list in prose: quoted ones, else words between commas."""
-    hit = _LIST.search(text)
-    if hit is None:
-        return ()
-    if quoted := _QUOTED.findall(hit[1]):
-        return tuple(quoted)
-    words = [part.strip(" .'\"`[]()") for part in re.split(r",|\bor\b|\band\b|\|", re.split(r"\.\s|;", hit[1])[0])]
-    return tuple(words) if len(words) > 1 and all(word and " " not in word for word in words) else ()
-
-
-_DEEPEST: Final = 12
-
-Schema = Mapping[str, Any]
-
-
-class OperationSchema:
-    """The schemas of one operation. Knows nothing where the description has no such operation."""
-
-    def __init__(self, document: Json, request: Request) -> None:
-        self._document: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
-        operation, shared = self._operation(request)
-        body: Any = self._resolved(operation.get("requestBody") or {}).get("content")
-        kinds = list(body.values()) if isinstance(body, Mapping) else []
-        self._body: Schema = kinds[0].get("schema") or {} if kinds and isinstance(kinds[0], Mapping) else {}
-        parameters = [self._resolved(parameter) for parameter in (*shared, *(operation.get("parameters") or ()))]
-        query_parameters = [parameter for parameter in parameters if parameter.get("in") == "query"]
-        self._query: Schema = {
-            "type": "object",
-            "properties": {
-                parameter["name"]: parameter.get("schema") or {}
-                for parameter in query_parameters
-                if "name" in parameter
-            },
-            "required": [
-                parameter["name"] for parameter in query_parameters if parameter.get("required") and "name" in parameter
-            ],
-        }
-
-    def at(self, place: JsonPath) -> tuple[Schema, ...]:
-        """Return the schemas that a place may have, without references and branches."""
-        start = self._body if place[:1] == ("body",) else self._query if place[:1] == ("query",) else {}
-        nodes = self._branches(start)
-        for part in place[1:]:
-            inner = [node for schema in nodes for node in _schemas_inside(schema, part)]
-            nodes = [branch for schema in inner for branch in self._branches(schema)]
-        return tuple(schema for schema in nodes if schema)
-
-    def members(self, place: JsonPath) -> tuple[str, ...]:
-        """Return the names that an object at a place may have."""
-        return tuple(dict.fromkeys(name for schema in self.at(place) for name in schema.get("properties") or {}))
-
-    def required(self, place: JsonPath) -> tuple[str, ...]:
-        """Return the names that an object at a place must have."""
-        return tuple(dict.fromkeys(name for schema in self.at(place) for name in schema.get("required") or ()))
-
-    def _operation(self, request: Request) -> tuple[Mapping[str, Any], tuple[Any, ...]]:
-        paths = self._document.get("paths")
-        for template, item in (paths if isinstance(paths, Mapping) else {}).items():
-            if path_pattern(template).fullmatch(request.path):
-                operation = item.get(request.method.lower()) if isinstance(item, Mapping) else None
-                if isinstance(operation, Mapping):
-                    return operation, tuple(item.get("parameters") or ())
-        return {}, ()
-
-    def _resolved(self, value: Any) -> Mapping[str, Any]:
-        for _ in range(_DEEPEST):
-            if not isinstance(value, Mapping) or not isinstance(value.get("$ref"), str):
-                break
-            value = document_value(self._document, pointer_parts(value["$ref"].removeprefix("#")) or ())
-        return value if isinstance(value, Mapping) else {}
-
-    def _branches(self, schema: Any, depth: int = 0) -> list[Schema]:
-        resolved = self._resolved(schema)
-        out = [resolved] if resolved else []
-        if depth < _DEEPEST:
-            for word in ("allOf", "anyOf", "oneOf"):
-                for branch in resolved.get(word) or ():
-                    out += self._branches(branch, depth + 1)
-        return out
-
-
-def _schemas_inside(schema: Schema, part: str | int) -> Iterator[Any]:
-    if isinstance(part, int) or part.isdecimal():
-        if "items" in schema:
-            yield schema["items"]
-        return
-    properties = schema.get("properties")
-    if isinstance(properties, Mapping):
-        name = next((name for name in properties if normalized_name(name) == normalized_name(part)), None)
-        if name is not None:
-            yield properties[name]
-            return
-    if isinstance(schema.get("additionalProperties"), Mapping):
-        yield schema["additionalProperties"]
 
 
 _NARROW = ("enum", "const", "format", "pattern", "contentEncoding")

@@ -1,0 +1,318 @@
+"""`corrigible run -- COMMAND`: any program, unchanged, whose calls of known APIs go through a proxy of its own.
+
+The proxy knows an API by the host that is called: the hosts of packs, of `--spec HOST=FILE`, of the configuration, of
+the clusters of a kubeconfig. It tunnels connections to all other hosts, and cannot read them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from corrigible.proxy.client_environment import Kubeconfig, environment, trusted
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.own_location import Rewritten
+from corrigible.proxy.tls_files import Trust
+from corrigible.rules.errors import CorrigibleError
+
+from . import options
+from .plans import ApiPlan
+
+if TYPE_CHECKING:
+    from corrigible.proxy.access_log.statistics import Recorder
+
+_PROGRAM: Final = "corrigible run"
+_NOT_FOUND: Final = 127
+_NOT_EXECUTABLE: Final = 126
+"""As shells say of a command that is not there, and of one that cannot be run."""
+_BY_SIGNAL: Final = 128
+_HANDED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""A terminal sends SIGINT to the command as well; who ends this process means the command."""
+
+
+def add(commands: options.Subparsers) -> None:
+    """Add the command's options."""
+    parser = commands.add_parser(
+        "run",
+        usage="corrigible run [OPTION...] -- COMMAND [ARGUMENT...]",
+        description="Run a command whose calls of known APIs go through a proxy: a refusal gets recovery_feedback. "
+        "Calls of all other hosts are tunnelled untouched. The exit status is that of the command.",
+    )
+    parser.add_argument(
+        "--pack",
+        metavar="[HOST=]NAME_OR_PATH",
+        action="append",
+        default=[],
+        help="rule pack, for the hosts that it names or for HOST[:PORT]; repeatable; default: all that name hosts",
+    )
+    parser.add_argument(
+        "--spec",
+        metavar="HOST=FILE",
+        action="append",
+        default=[],
+        help="the description of the API at HOST[:PORT]: a file or a URL; repeatable",
+    )
+    parser.add_argument("--config", metavar="FILE", help="the configuration whose apis: are known by their host")
+    parser.add_argument(
+        "--mode",
+        default=Mode.REFLECTIVE.value,
+        help="what to add to errors; default: reflective",
+    )
+    parser.add_argument("--no-lookups", action="store_true", help="send no requests of the proxy's own")
+    parser.add_argument("--upstream-ca", metavar="FILE", type=Path, help="further certificates to verify APIs by")
+    parser.add_argument("--log", metavar="FILE.jsonl", type=Path, help="write a line for each refusal into a file")
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        type=Path,
+        help="write at the end what was refused and what would have mended it: .html, .json, or .md for issues",
+    )
+    parser.add_argument("--quiet", action="store_true", help="no line for each refusal, and no summary")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command and its arguments")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run the command. Exit status: its own; 128 and the signal that ended it; 126, 127 as shells say; 2 our usage."""
+    words = given.command[1:] if given.command[:1] == ["--"] else given.command
+    try:
+        if not words:
+            raise options.UsageError("a command is required: corrigible run -- COMMAND")
+        mode = Mode(options.one_of("--mode", given.mode, [one.value for one in Mode]))
+        kubeconfig = Kubeconfig(os.environ)
+        plans = _plans(given, mode, kubeconfig)
+        with TemporaryDirectory(prefix="corrigible-") as folder:
+            return _run(given, words, plans, kubeconfig, Path(folder))
+    except (CorrigibleError, OSError, ValueError) as problem:
+        print(f"{_PROGRAM}: {problem}", file=sys.stderr)
+        return 2
+
+
+def _plans(given: argparse.Namespace, mode: Mode, kubeconfig: Kubeconfig) -> Sequence[ApiPlan]:
+    """Return an API for each group of hosts. Raises CorrigibleError."""
+    found: dict[str, tuple[list[str], list[str], dict[str, None]]] = {}
+    """Packs, descriptions and hosts, by the name of the API."""
+
+    def of(host: str) -> tuple[list[str], list[str], dict[str, None]]:
+        named = next((one for one in found.values() if host in one[2]), None)
+        return named if named is not None else found.setdefault(host, ([], [], {host: None}))
+
+    for name, hosts in _packs(given.pack):
+        if hosts is None:
+            found[name] = ([name], [], dict.fromkeys(_hosts_of(name)))
+        else:
+            of(hosts)[0].append(name)
+    for cluster in kubeconfig.clusters:
+        packs = of(cluster.host)[0]
+        packs += ["kubernetes"] if "kubernetes" not in packs else []
+    for text in given.spec:
+        host, separator, file = text.partition("=")
+        if not separator or "/" in host:
+            raise options.UsageError(f"--spec {text}: expected HOST=FILE, such as api.example.com=openapi.yaml")
+        of(host.lower())[1].append(file)
+    limits = options.limits_of(Limits().seconds_with_lookups, is_looking_up=not given.no_lookups)
+    plans = [
+        ApiPlan(packs, specs, "", mode, limits, None, name, frozenset(hosts))
+        for name, (packs, specs, hosts) in found.items()
+    ]
+    return [*plans, *(_configured(given, mode) if given.config else ())]
+
+
+def _packs(given: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield packs with the host that was given, None where the pack names its hosts."""
+    from corrigible.rules.pack.load import built_in
+
+    for text in given:
+        host, separator, name = text.partition("=")
+        yield (name, host.lower()) if separator else (text, None)
+    if not given:
+        yield from ((name, None) for name in built_in() if _hosts_of(name, is_needed=False))
+
+
+def _hosts_of(name: str, *, is_needed: bool = True) -> Sequence[str]:
+    from corrigible.rules.language.yaml_source import read_source
+    from corrigible.rules.pack.load import MANIFEST, find_pack
+
+    hosts: Sequence[str] = (read_source(find_pack(name) / MANIFEST).data.get("api") or {}).get("hosts") or ()
+    if is_needed and not hosts:
+        raise options.UsageError(f"--pack {name}: it names no hosts; give --pack HOST={name}")
+    return hosts
+
+
+def _configured(given: argparse.Namespace, mode: Mode) -> Iterator[ApiPlan]:
+    from urllib.parse import urlsplit
+
+    from .config_file import read_config
+
+    config = read_config(Path(given.config))
+    for api in config.text.apis or []:
+        is_looking_up = not given.no_lookups if api.lookups is None else api.lookups
+        yield ApiPlan(
+            config.found("pack", api.pack),
+            config.found("spec", api.spec),
+            options.base_path(api.base or ""),
+            mode if api.mode is None else Mode(api.mode),
+            options.limits_of(api.time_limit or Limits().seconds_with_lookups, is_looking_up=is_looking_up),
+            None,
+            api.name,
+            api.hosts or frozenset([urlsplit(api.upstream).netloc.lower()]),
+            "",
+            config.found("map", api.map),
+            api.map_origin,
+        )
+
+
+def _run(
+    given: argparse.Namespace, words: Sequence[str], plans: Sequence[ApiPlan], kubeconfig: Kubeconfig, folder: Path
+) -> int:
+    from corrigible.proxy.access_log.entry import AccessLog
+    from corrigible.proxy.access_log.refusal_report import RefusalReport
+    from corrigible.proxy.access_log.statistics import Recorder
+    from corrigible.proxy.access_log.terminal import standard_error
+    from corrigible.proxy.build import build_dispatcher, build_loops
+    from corrigible.proxy.http.api_routes import ApiRoutes
+    from corrigible.proxy.runtime.fork_server import keep_what_exists
+
+    terminal = standard_error(quiet=given.quiet, program=_PROGRAM)
+    report = [RefusalReport(given.report)] if given.report is not None else []
+    recorder = Recorder(AccessLog(given.log) if given.log is not None else None, terminal, report)
+    loops = build_loops()
+    routes = []
+    for plan in plans:
+        engine, lines = plan.load(None)
+        routes.append(plan.route(engine, loops, Rewritten.NONE))
+        for line in lines if not given.quiet else ():
+            recorder.say(line)
+    apis = ApiRoutes(routes, are_passed_by=True)
+    known = sorted(host for plan in plans for host in plan.hosts)
+    keep_what_exists()
+    with closing(build_dispatcher({route.task: route.corrector.correct for route in routes}, loops)) as dispatcher:
+        # Only now: what forks workers has no use for mitmproxy.
+        from corrigible.proxy.mitm.server import Settings, authority, serve
+
+        own = authority(_folder())
+        settings = Settings(
+            host="127.0.0.1",
+            port=0,
+            engine_mode="regular",
+            trust=_trust(given, kubeconfig, folder),
+            credentials=_credentials(kubeconfig, folder),
+            only_hosts=known,
+            authority=own.parent,
+        )
+        child = _Child(words, known, own, kubeconfig, folder, recorder)
+
+        async def both() -> int:
+            stop, address = asyncio.Event(), asyncio.get_running_loop().create_future()
+            serving = asyncio.create_task(
+                serve(settings, apis, recorder=recorder, ready=address.set_result, stop=stop, dispatcher=dispatcher)
+            )
+            await asyncio.wait([serving, address], return_when=asyncio.FIRST_COMPLETED)
+            try:
+                return await child.run(await address) if address.done() else _BY_SIGNAL
+            finally:
+                stop.set()
+                await serving
+
+        status = asyncio.run(both())
+    recorder.close()
+    return status
+
+
+def _folder() -> Path:
+    """Return where the certificate authority is kept."""
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "corrigible"
+
+
+def _trust(given: argparse.Namespace, kubeconfig: Kubeconfig, folder: Path) -> Trust:
+    """Return how APIs are verified: by all that the command trusts without us, and by what clusters are verified by."""
+    texts = [trusted(os.environ), *(one.authority for one in kubeconfig.clusters)]
+    if given.upstream_ca is not None:
+        texts.append(given.upstream_ca.read_text("utf-8"))
+    (folder / "upstream.pem").write_text("\n".join(texts), "utf-8")
+    return Trust(folder / "upstream.pem")
+
+
+def _credentials(kubeconfig: Kubeconfig, folder: Path) -> Path:
+    """Write the client certificate of each cluster, and return the folder."""
+    written = folder / "credentials"
+    written.mkdir()
+    for one in kubeconfig.clusters:
+        if one.credentials:
+            file = written / f"{one.host.rpartition(':')[0]}.pem"
+            file.touch(0o600)
+            file.write_text(one.credentials, "utf-8")
+    return written
+
+
+class _Child:
+    """The command."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        known: Sequence[str],
+        authority: Path,
+        kubeconfig: Kubeconfig,
+        folder: Path,
+        recorder: Recorder,
+    ) -> None:
+        self._words, self._known, self._authority = words, known, authority
+        self._kubeconfig, self._folder, self._recorder = kubeconfig, folder, recorder
+
+    async def run(self, address: str) -> int:
+        """Run the command with the proxy at this address; return the exit status."""
+        with _signals_handed_on() as processes:
+            try:
+                process = await asyncio.create_subprocess_exec(*self._words, env=self._environment(address))
+            except FileNotFoundError:
+                self._recorder.say(f"{self._words[0]}: no such command")
+                return _NOT_FOUND
+            except OSError as problem:
+                self._recorder.say(f"{self._words[0]}: {(problem.strerror or str(problem)).lower()}")
+                return _NOT_EXECUTABLE
+            processes.append(process)
+            status = await process.wait()
+        return status if status >= 0 else _BY_SIGNAL - status
+
+    def _environment(self, address: str) -> Mapping[str, str]:
+        bundle = self._folder / "trusted.pem"
+        own = self._authority.read_text("utf-8")
+        bundle.write_text(f"{trusted(os.environ)}\n{own}", "utf-8")
+        found = environment(os.environ, address, self._known, bundle)
+        if self._kubeconfig.clusters:
+            copy = self._folder / "kubeconfig"
+            copy.touch(0o600)
+            copy.write_text(self._kubeconfig.copy(self._authority), "utf-8")
+            found["KUBECONFIG"] = str(copy)
+        return found
+
+
+@contextmanager
+def _signals_handed_on() -> Iterator[list[asyncio.subprocess.Process]]:
+    """Hand signals on to the processes of a list."""
+    processes: list[asyncio.subprocess.Process] = []
+    loop = asyncio.get_running_loop()
+
+    def hand_on(number: signal.Signals) -> None:
+        for process in processes:
+            process.send_signal(number)
+
+    for number in _HANDED_ON:
+        loop.add_signal_handler(number, hand_on, number)
+    loop.add_signal_handler(signal.SIGINT, lambda: None)
+    try:
+        yield processes
+    finally:
+        for number in (*_HANDED_ON, signal.SIGINT):
+            loop.remove_signal_handler(number)

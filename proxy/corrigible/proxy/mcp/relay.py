@@ -1,0 +1,216 @@
+"""The messages between a client and a server of the Model Context Protocol: all pass, refused calls with a correction.
+
+Knows: JSON-RPC 2.0, the methods `tools/list` and `tools/call`. Does not know: processes, pipes, models. A message is
+bytes, and stays the same bytes, but for what is added to the answer to a refused call.
+
+A tool is read as an operation of an API: its schema describes the body of a request, and its error is an answer with
+the status 400. So the one reader of refusals reads tools, too.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+import orjson
+
+from corrigible.adapters.formats.wrapped_calls import text_of_tool
+from corrigible.proxy.access_log.entry import Entry, with_outcome
+from corrigible.proxy.access_log.statistics import Recorder
+from corrigible.proxy.embed.member import splice
+from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
+
+META: Final = "corrigible/recovery_feedback"
+"""The member of `_meta` with the feedback as JSON: for clients, not for the model."""
+_MEMBER: Final = "recovery_feedback"
+_MOST_WAITING: Final = 256
+"""Requests whose answers are waited for. The oldest are forgotten: their answers pass."""
+_MOST_TOOLS: Final = 2000
+_JSON: Final = [("content-type", "application/json")]
+_METHODS: Final = (b'"tools/list"', b'"tools/call"')
+_CALL: Final = "/call"
+"""The path of a call that names no tool of the list: the name is a member of the body."""
+_STATUSES: Final = {-32603: 500, -32601: 404}
+"""By the codes of JSON-RPC 2.0, section 5.1. All others are 400."""
+_PLACES: Final = frozenset({"path", "from", "pointer", "loses"})
+"""Members of feedback that are pointers into the request."""
+
+logger = logging.getLogger(__name__)
+
+
+class _Asked(NamedTuple):
+    """A request of the client."""
+
+    method: str
+    params: Mapping[str, Any]
+
+
+class Relay:
+    """One session. Nothing raises: what cannot be read passes."""
+
+    def __init__(
+        self, corrector: Callable[[Mapping[str, Any]], HttpCorrector], recorder: Recorder, *, longest: int = 1 << 20
+    ) -> None:
+        """`corrector` makes one of an OpenAPI description of the tools. Messages longer than `longest` bytes pass."""
+        self._made, self._recorder, self._longest = corrector, recorder, longest
+        self._asked: OrderedDict[str, _Asked] = OrderedDict()
+        self._tools: dict[str, Mapping[str, Any]] = {}
+        self._corrector: HttpCorrector | None = None
+        """None where the tools have changed since it was made."""
+
+    def of_client(self, message: bytes) -> None:
+        """Take note of a message of the client."""
+        if len(message) > self._longest or not any(method in message for method in _METHODS):
+            return
+        parsed = _parsed(message)
+        method, params = parsed.get("method"), parsed.get("params") or {}
+        if method in ("tools/list", "tools/call") and "id" in parsed and isinstance(params, dict):
+            self._asked[json.dumps(parsed["id"])] = _Asked(method, params)
+            while len(self._asked) > _MOST_WAITING:
+                self._asked.popitem(last=False)
+
+    def of_server(self, message: bytes) -> bytes:
+        """Return a message of the server as the client gets it."""
+        if not self._asked or len(message) > self._longest:
+            return message
+        parsed = _parsed(message)
+        asked = self._asked.pop(json.dumps(parsed["id"]), None) if "id" in parsed and "method" not in parsed else None
+        if asked is None:
+            return message
+        try:
+            if asked.method == "tools/list":
+                self._learn(asked, parsed)
+                return message
+            return self._answered(asked, parsed, message)
+        except Exception as problem:
+            logger.exception("a mistake of ours, the answer passes")
+            self._recorder.say(f"a mistake of ours, the answer passes: {type(problem).__name__}")
+            return message
+
+    def _learn(self, asked: _Asked, answer: Mapping[str, Any]) -> None:
+        result = answer.get("result")
+        tools = result.get("tools") if isinstance(result, dict) else None
+        if not isinstance(tools, list):
+            return
+        if not asked.params.get("cursor"):  # the first page of the list as it is now
+            self._tools.clear()
+        for tool in tools[: _MOST_TOOLS - len(self._tools)]:
+            if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+                self._tools[tool["name"]] = tool
+        self._corrector = None
+
+    def _answered(self, asked: _Asked, answer: Mapping[str, Any], message: bytes) -> bytes:
+        name = asked.params.get("name")
+        text = text_of_tool(answer, str(name))
+        if text is None or not isinstance(name, str) or _has_feedback(answer):
+            return message
+        if self._corrector is None:
+            self._corrector = self._made(description(self._tools.values()))
+        error, started = answer.get("error"), time.time()
+        status = _STATUSES.get(error.get("code", 0), 400) if isinstance(error, dict) else 400
+        is_known = name in self._tools or not self._tools
+        body = asked.params.get("arguments") or {} if is_known else asked.params
+        native = HttpExchange(
+            RequestHead("POST", path_of(name) if is_known else _CALL, _JSON),
+            orjson.dumps(body),
+            ResponseHead(status if is_known else 400, _JSON),
+            orjson.dumps({"message": text}),
+        )
+        steps = self._corrector.correct(native, id=json.dumps(answer["id"]), started=started)
+        outcome = run_with_lookups_sync(steps, lambda lookup: NO_ANSWER, self._corrector.limits)
+        seconds = time.time() - started
+        entry = Entry(started, "", "CALL", name, status, "untouched", seconds * 1000, correction=seconds)
+        self._recorder.write(with_outcome(entry, outcome))
+        if outcome.feedback is None:
+            return message
+        feedback = _placed(outcome.feedback, "/body/params/arguments" if is_known else "/body/params")
+        for suggestion in () if is_known else feedback.get("suggestions") or ():
+            # A name that is near may be of a tool that does the opposite.
+            suggestion["safety"] = {**(suggestion.get("safety") or {}), "requires_confirmation": True}
+        return _with_feedback(message, answer, orjson.dumps(feedback))
+
+
+def path_of(tool: str) -> str:
+    """Return the path that stands for a tool in the description of all."""
+    return f"/tools/{quote(tool, safe='')}"
+
+
+def description(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return an OpenAPI description in which each tool is an operation, whose body are the arguments of a call."""
+    listed = list(tools)
+    names = {"type": "string", "enum": [tool["name"] for tool in listed]}
+    call = {"type": "object", "properties": {"name": names}, "required": ["name"]}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Tools", "version": "1"},
+        "paths": {
+            **{path_of(tool["name"]): _operation(tool["name"], tool.get("inputSchema")) for tool in listed},
+            **({_CALL: _operation("tools/call", call)} if listed else {}),
+        },
+    }
+
+
+def _operation(name: str, schema: Any) -> dict[str, Any]:
+    body = schema if isinstance(schema, dict) else {"type": "object"}
+    return {
+        "post": {
+            "operationId": name,
+            "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+            "responses": {"200": {"description": "the result"}, "400": {"description": "an error"}},
+        }
+    }
+
+
+def _placed(value: Any, root: str) -> Any:
+    """Return feedback about a body as feedback about the call that has the body at `root`."""
+    match value:
+        case dict():
+            return {
+                name: _pointer(one, root) if name in _PLACES and isinstance(one, str) else _placed(one, root)
+                for name, one in value.items()
+            }
+        case list() | tuple():
+            return [_placed(one, root) for one in value]
+    return value
+
+
+def _pointer(text: str, root: str) -> str:
+    return root + text.removeprefix("/body") if text == "/body" or text.startswith("/body/") else text
+
+
+def _has_feedback(answer: Mapping[str, Any]) -> bool:
+    """Whether the server speaks of corrections itself: nobody could tell whose they are."""
+    return META in json.dumps(answer) or _MEMBER in json.dumps(answer)
+
+
+def _with_feedback(message: bytes, answer: Mapping[str, Any], feedback: bytes) -> bytes:
+    """Return a message with feedback: behind the content of a result and in its `_meta`, or in the data of an error."""
+    line = message.rstrip(b"\r\n")
+    end = message[len(line) :]
+    member = b'"%s":%s' % (_MEMBER.encode(), feedback)
+    error = answer.get("error")
+    if isinstance(error, dict):
+        if "data" not in error:
+            return splice(line, answer, {"/error": [b'"data":{%s}' % member]}) + end
+        return splice(line, answer, {"/error/data": [member]} if isinstance(error["data"], dict) else {}) + end
+    said = orjson.dumps({"type": "text", "text": (b"{%s}" % member).decode()})
+    about = b'"%s":%s' % (META.encode(), feedback)
+    where = "/result/_meta" if isinstance(answer["result"].get("_meta"), dict) else "/result"
+    added = about if where == "/result/_meta" else b'"_meta":{%s}' % about
+    return splice(line, answer, {"/result/content": [said], where: [added]}) + end
+
+
+def _parsed(message: bytes) -> Mapping[str, Any]:
+    """Return a message; empty where it is none, or several."""
+    try:
+        found = json.loads(message)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,201 @@
+"""Refused calls of tools, as servers that nobody here wrote answered them, and messages that have to pass."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrigible.proxy.access_log.statistics import Recorder
+from corrigible.proxy.command.mcp_proxy import corrector_of
+from corrigible.proxy.mcp.relay import META, Relay
+from corrigible.schema.feedback import parse
+
+RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text("utf-8"))
+"""`right` was written by reading the answer: the edit, or the place that is asked about."""
+
+
+def relay() -> Relay:
+    return Relay(lambda description: corrector_of([], description), Recorder())
+
+
+def request(method: str, number: int, **params: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+
+
+def listed(session: Relay, server: Mapping[str, Any]) -> None:
+    known = {tool["name"] for tool in server["tools"]}
+    others = [{"name": name, "inputSchema": {"type": "object"}} for name in server["names"] if name not in known]
+    answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": [*server["tools"], *others]}}).encode()
+    session.of_client(request("tools/list", 1))
+    assert session.of_server(answer) == answer
+
+
+def called(session: Relay, call: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    """Return the server's answer, and what the client gets."""
+    answer = call["answer"].encode() + b"\n"
+    session.of_client(request("tools/call", 2, name=call["tool"], arguments=call["arguments"]))
+    return answer, session.of_server(answer)
+
+
+def said(feedback: Mapping[str, Any]) -> str:
+    """Return the first suggestion in the words of `recorded.json`."""
+    first = feedback["suggestions"][0]
+    if first.get("placeholders"):
+        return f"ask {first['placeholders'][0]['pointer']}"
+    last = first["patch"][-1]
+    if last["op"] == "move":
+        return f"move {last['from']} {last['path']}"
+    value = last.get("value")
+    return f"{last['op']} {last['path']} {value if isinstance(value, str) else json.dumps(value)}"
+
+
+def test_refusals_of_real_servers_get_the_right_correction() -> None:
+    wrong = []
+    for server in RECORDED:
+        session = relay()
+        listed(session, server)
+        for call in server["calls"]:
+            answer, got = called(session, call)
+            feedback = feedback_of(json.loads(got))
+            found = "nothing" if feedback is None else said(feedback)
+            if feedback is None:
+                assert got == answer
+            if found != call["right"]:
+                wrong.append((server["server"], call["tool"], call["answer"], found, call["right"]))
+    assert wrong == []
+
+
+def feedback_of(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the feedback, which is in two places of a result, and the same there."""
+    if "error" in answer:
+        found: Mapping[str, Any] | None = (answer["error"].get("data") or {}).get("recovery_feedback")
+        return found
+    about = (answer["result"].get("_meta") or {}).get(META)
+    if about is not None:
+        assert json.loads(answer["result"]["content"][-1]["text"]) == {"recovery_feedback": about}
+        parse(about)
+    return about
+
+
+def test_the_answer_keeps_its_bytes_and_the_correction_comes_last() -> None:
+    session = relay()
+    listed(session, RECORDED[0])
+    answer, got = called(session, RECORDED[0]["calls"][0])
+    assert set(answer) - set(got) == set()
+    native = json.loads(answer)
+    corrected = json.loads(got)
+    assert corrected["result"]["content"][:-1] == native["result"]["content"]
+    del corrected["result"]["content"][-1], corrected["result"]["_meta"]
+    assert corrected == native
+    assert got.endswith(b"\n")
+
+
+def test_another_tool_is_never_called_without_a_question() -> None:
+    """`get_user` and `set_user` are near, too."""
+    session = relay()
+    tools = [{"name": "set_user", "inputSchema": {"type": "object"}}]
+    listed(session, {"tools": tools, "names": ["set_user"]})
+    answer = json.dumps({"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "Unknown tool: get_user"}})
+    _, got = called(session, {"tool": "get_user", "arguments": {}, "answer": answer})
+    feedback = feedback_of(json.loads(got))
+    assert feedback is not None
+    assert all(one["safety"]["requires_confirmation"] for one in feedback["suggestions"])
+
+
+SCHEMA = {"type": "object", "properties": {"limit": {"type": "integer"}}, "required": ["limit"]}
+REFUSED: Any = {"isError": True, "content": [{"type": "text", "text": "limit must be an integer"}]}
+
+
+def ready() -> Relay:
+    session = relay()
+    listed(session, {"tools": [{"name": "t", "inputSchema": SCHEMA}], "names": ["t"]})
+    return session
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"id": 2, "result": {"content": [{"type": "text", "text": "limit must be an integer"}]}},
+        {"id": 2, "result": {**REFUSED, "isError": False}},
+        {"id": 2, "result": {"isError": True, "content": []}},
+        {"id": 2, "result": {"isError": True, "content": [{"type": "image", "data": "", "mimeType": "image/png"}]}},
+        {"id": 3, "result": REFUSED},
+        {"id": 2, "method": "elicitation/create", "params": REFUSED},
+        {"method": "notifications/message", "params": REFUSED},
+        {"id": 2, "result": {**REFUSED, "_meta": {META: {"recovery": "terminal"}}}},
+        {
+            "id": 2,
+            "result": {
+                **REFUSED,
+                "content": [*REFUSED["content"], {"type": "text", "text": '{"recovery_feedback": 1}'}],
+            },
+        },
+        {"id": 2, "error": {"code": -32602, "message": "limit must be an integer", "data": "text"}},
+    ],
+)
+def test_what_is_no_refusal_of_a_call_passes_as_it_is(answer: Mapping[str, Any]) -> None:
+    session = ready()
+    sent = json.dumps({"jsonrpc": "2.0", **answer}).encode() + b"\n"
+    session.of_client(request("tools/call", 2, name="t", arguments={"limit": "x"}))
+    assert session.of_server(sent) == sent
+
+
+def test_the_same_refusal_of_a_call_is_corrected() -> None:
+    session = ready()
+    sent = json.dumps({"jsonrpc": "2.0", "id": 2, "result": REFUSED}).encode()
+    session.of_client(request("tools/call", 2, name="t", arguments={"limit": "7"}))
+    feedback = feedback_of(json.loads(session.of_server(sent)))
+    assert feedback is not None
+    assert said(feedback) == "replace /body/params/arguments/limit 7"
+
+
+def json_values() -> st.SearchStrategy[Any]:
+    leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+    return st.recursive(
+        leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    )
+
+
+@given(params=json_values(), result=json_values(), listing=json_values(), raw=st.binary(max_size=40))
+def test_whatever_comes_passes(params: Any, result: Any, listing: Any, raw: bytes) -> None:
+    session = relay()
+    for method, number, value, answer in (
+        ("tools/list", 1, params, listing),
+        ("tools/call", 2, params, result),
+        ("tools/call", 3, {"name": "t", "arguments": params}, result),
+    ):
+        session.of_client(json.dumps({"id": number, "method": method, "params": value}).encode())
+        for member in ("result", "error"):
+            sent = json.dumps({"id": number, member: answer}).encode()
+            assert session.of_server(sent) == sent or feedback_of(json.loads(session.of_server(sent))) is None
+    assert session.of_server(raw) == raw
+    session.of_client(raw)
+
+
+def pointers(value: Any) -> Iterator[str]:
+    match value:
+        case dict():
+            for name, one in value.items():
+                if name in ("path", "from", "pointer") and isinstance(one, str):
+                    yield one
+                else:
+                    yield from pointers(one)
+        case list():
+            for one in value:
+                yield from pointers(one)
+
+
+def test_pointers_are_about_the_call_that_was_sent() -> None:
+    for server in RECORDED:
+        session = relay()
+        listed(session, server)
+        for call in server["calls"]:
+            _, got = called(session, call)
+            feedback = feedback_of(json.loads(got)) or {}
+            assert all(one.startswith("/body/params/") for one in pointers(feedback)), feedback
