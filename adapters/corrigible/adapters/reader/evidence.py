@@ -90,9 +90,9 @@ class _Facts:
         spelled = letters(self.message.text)  # a name as it is goes before the one beside it in another number
         twins = {one.key: (one.pointer.rpartition("/")[0], name_words(one.name)) for one in places}
         as_it_is = {twins[one.key] for one in places if one.key in self.mentions and letters(one.name) in spelled}
-        for one in places:
-            if one.key in self.mentions and twins[one.key] in as_it_is and letters(one.name) not in spelled:
-                del self.mentions[one.key]
+        for place in places:
+            if place.key in self.mentions and twins[place.key] in as_it_is and letters(place.name) not in spelled:
+                del self.mentions[place.key]
         self.first_name = min((one.position for one in self.mentions.values()), default=-1)
         self.first_value, self.last_value = (of(self.found.values(), default=-1) for of in (min, max))
         self.breached: dict[str, list[SchemaViolation]] = {}
