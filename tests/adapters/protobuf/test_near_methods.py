@@ -183,8 +183,10 @@ def _service(package: str, name: str, *methods: str) -> descriptor_pb2.FileDescr
         # A service that nobody has: of the same name behind more words, or another one with a method of that name.
         ("/farm.old.NorthernDepot/Put", ["/farm.depot.Depot/Put"], True),
         ("/farm.old.Storage/Put", ["/farm.depot.Depot/Put"], True),
-        # ... is sure where one service alone has that method, of two words, and its name is near or the end of it.
-        ("/farm.old.BigBarn/SweepFloor", ["/farm.barn.Barn/SweepFloor"], False),
+        # ... is sure where one service alone has that method, of two words, and has the name, or more.
+        ("/farm.old.Silo/FillTower", ["/farm.silo.NorthernSilo/FillTower"], False),
+        ("/farm.old.TestBarn/SweepFloor", ["/farm.barn.Barn/SweepFloor"], True),
+        ("/farm.old.BarnTest/SweepFloor", ["/farm.barn.Barn/SweepFloor"], True),
         ("/farm.old.Barnyard/SweepFloor", ["/farm.barn.Barn/SweepFloor"], False),
         ("/farm.old.House/SweepFloor", ["/farm.barn.Barn/SweepFloor"], True),
         ("/farm.old.BigBarn/SellGoods", ["/farm.store.Store/SellGoods", "/farm.depot.Depot/SellGoods"], False),
@@ -197,6 +199,7 @@ def test_one_method_that_is_meant(method: str, meant: list[str], *, is_unsure: b
         _service("farm.store", "Store", "Get", "SellGoods"),
         _service("farm.depot", "Depot", "Get", "Put", "SellGoods"),
         _service("farm.barn", "Barn", "Health", "GetState", "SweepFloor"),
+        _service("farm.silo", "NorthernSilo", "FillTower"),
     ]
     found = ProtobufDescription(Descriptors(files)).nearest_operation(method, "")
     assert found is not None

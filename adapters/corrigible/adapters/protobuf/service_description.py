@@ -35,8 +35,7 @@ from .field_schema import Constraints, MessageChecker, field_schema, gateway_pat
 _OF_MANY: Final = "list"
 _READING: Final = word_set("get list describe read")
 """First words of methods that change nothing."""
-_SEARCHING: Final = word_set("fetch find query search")
-"""First words of others: what they look for is not told by the word, so that none of them stands for another."""
+_LOOKING: Final = _READING | word_set("fetch find query search")
 _WRITING: Final = word_set(
     "accept acquire activate add allocate apply approve assign attach begin bind book build cancel charge clear"
     " clone close commit compact configure confirm convert copy create deactivate defragment delete deploy detach"
@@ -285,7 +284,7 @@ def _is_sure(called: str, meant: str, by_service: Mapping[str, Sequence[str]]) -
         is_of_one = len(own[-1]) < len(its[-1])
         of_several = [one for one in by_service[other_service] if words(one)[1 - len(own) :] == own[1:]]
         verb = own[1] if own[0] == "batch" else own[0]
-        return verb in _READING | _SEARCHING and (is_of_one or not of_several)
+        return verb in _LOOKING and (is_of_one or not of_several)
     return _is_misspelt(own, its)
 
 
@@ -305,9 +304,9 @@ def _is_same_service(service: str, other: str) -> bool:
 
 
 def _is_near_service(service: str, other: str) -> bool:
-    """Whether two services have nearly one name, or one is the end of the other."""
+    """Whether two services have nearly one name, or the first is the end of the other: a word more says more."""
     own, its = (one.rpartition(".")[2].lstrip("/") for one in (service, other))
-    return bool(nearest(own, [its])) or letters(its).endswith(letters(own)) or letters(own).endswith(letters(its))
+    return len(words(own)) <= len(words(its)) and bool(nearest(own, [its]) or letters(its).endswith(letters(own)))
 
 
 _OF_SERVICES: Final = word_set("service services svc server api apis grpc")

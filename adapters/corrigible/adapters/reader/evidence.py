@@ -87,7 +87,12 @@ class _Facts:
             if (text := _text(place.value)) and (at := self.message.find(text)) >= 0:
                 self.found[place.key] = at
                 self.counts[f"={text}"] = self.counts.get(f"={text}", 0) + 1
-        _drop_twins(self.mentions, places, letters(self.message.text))
+        spelled = letters(self.message.text)  # a name as it is goes before the one beside it in another number
+        twins = {one.key: (one.pointer.rpartition("/")[0], name_words(one.name)) for one in places}
+        as_it_is = {twins[one.key] for one in places if one.key in self.mentions and letters(one.name) in spelled}
+        for place in places:
+            if place.key in self.mentions and twins[place.key] in as_it_is and letters(place.name) not in spelled:
+                del self.mentions[place.key]
         self.first_name = min((one.position for one in self.mentions.values()), default=-1)
         self.first_value, self.last_value = (of(self.found.values(), default=-1) for of in (min, max))
         self.breached: dict[str, list[SchemaViolation]] = {}
@@ -135,15 +140,6 @@ def evidence(refusal: Refusal) -> list[list[str]]:
 LACK: Final = "undeclared: "
 """Of what nothing declares and a text names other evidence counts than of what is declared."""
 _MISSED: Final = f"is the field that is {Kind.MISSING}, absent"
-
-
-def _drop_twins(mentions: dict[str, Mention], places: Sequence[Place], spelled: str) -> None:
-    """Drop what is named only in another number, where a member beside it is named as it is: `kind` and `kinds`."""
-    named = [(one, (one.pointer.rpartition("/")[0], name_words(one.name))) for one in places if one.key in mentions]
-    as_it_is = {twin for one, twin in named if letters(one.name) in spelled}
-    for one, twin in named:
-        if twin in as_it_is and letters(one.name) not in spelled:
-            del mentions[one.key]
 
 
 def leaves(value: Json, left_out: Set[str] = frozenset()) -> Iterator[str]:

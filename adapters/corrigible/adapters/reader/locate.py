@@ -272,19 +272,16 @@ def _of_listed_names(error: Violation, request: Request) -> Violation:
     listed = [name for one in read(error.message).of(Kind.UNKNOWN) for name in one.slots.get("options", ())]
     if not listed or error.stated:
         return error
+    last = [one.rpartition(".")[2] for one in listed] if all("." in one for one in listed) else listed
     sent = list(islice(sent_places(request), _MOST_TEXTS))
     names = {one.path[-1] for one in sent}
-    last = [one.rpartition(".")[2] for one in listed]
-    found: dict[str, list[str]] = {}
-    for place in sent:
-        if isinstance(value := place.value, str) and value not in names and has_word(error.message, value):
-            known = last if all("." in one for one in listed) and "." not in value else listed
-            if value not in known and len(nearest(value, known)) == 1:
-                found[place.pointer] = known
+    values = ((one, one.value) for one in sent if isinstance(one.value, str) and one.value not in names)
+    said = ((one, value) for one, value in values if has_word(error.message, value))
+    known = [(one, value, listed if "." in value else last) for one, value in said]
+    found = [(one, of) for one, value, of in known if value not in of and len(nearest(value, of)) == 1]
     if len(found) != 1:
         return error
-    [(pointer, known)] = found.items()
-    return error._replace(pointer=pointer, constraint="enum", stated={"enum": list(dict.fromkeys(known))})
+    return error._replace(pointer=found[0][0].pointer, constraint="enum", stated={"enum": found[0][1]})
 
 
 def _without_phrase(error: Violation, exchange: Exchange) -> Violation:

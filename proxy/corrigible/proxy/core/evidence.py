@@ -238,8 +238,7 @@ class Edit:
         if any(has_word(text, one) for change in changes for one in _written(change.old, change.new)):
             yield Evidence.QUOTED
         shown = [one for change in changes if not change.is_move for one in _written(change.new, change.old)]
-        listed = choices(error.stated)
-        is_shown = any(has_word(text, one) for one in shown) or any(one.new in listed for one in changes)
+        is_shown = any(has_word(text, one) for one in shown) or any(one.new in choices(error.stated) for one in changes)
         if is_shown:
             yield Evidence.SHOWN
         if any(one.place == "/body" and one.is_same_json for one in changes):
