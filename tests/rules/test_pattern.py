@@ -51,7 +51,7 @@ def test_a_pattern_that_needs_more_memory_than_others_is_taken(make: object) -> 
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"(?:^|\W)(?P<said>\w+ (?P<word>is|be) (?P<other>\S+))(?:\W|$)", r"^(?P<a>\w+)", "x$"]
+    "pattern", [r"(?:^|\W)(?P<said>\w+ (?P<word>is|be) (?P<other>\S+))(?:\W|$)", r"^(?P<first>\w+)", "(?P<last>d)$"]
 )
 def test_a_pattern_that_keeps_no_states_finds_the_same(pattern: str) -> None:
     kept, other = Pattern(pattern), Pattern(pattern, keeps_states=False)

@@ -90,6 +90,8 @@ Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
 _DESCRIPTION = "the description"
 """The source of what no rule suggests."""
+_LEAST_PARTICULAR = -15
+"""Priority of general rules that each are about one status or one form of error."""
 _RESERVE = 2000
 """Steps that are left for what comes after."""
 _MOST_VIOLATIONS = 32
@@ -195,10 +197,12 @@ class ErrorMatcher:
             return (yield from self._of_forbidden(number))
         if (read_whole := self._by_form(number) or self._about_several(number)) is not None:
             return [read_whole]
-        if results := list(self._by_description(number)):
+        if self._is_undescribed:
+            result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
+        if result is None and (results := list(self._by_description(number))):
             return results
         is_open = self._case.errors[number].pointer not in self._settled
-        if is_open and self._is_undescribed:
+        if result is None and is_open and self._is_undescribed:
             result = yield from self._by_rule(number, last_resort=True)  # no look-up knows more
         if result is None:
             result = yield from self._by_state(number)
@@ -238,6 +242,8 @@ class ErrorMatcher:
             is_inner = one.pointer.count("/") > 1 and not one.is_absent
             if one.probability >= least and (is_inner or not _CERTAIN.isdisjoint(one.why)):
                 violation = violation_at(self._case, one)
+                if one.is_absent and self._is_judged and not violation.schema:
+                    continue  # the name of a oneof, or of what a description does not have
                 question = ask(violation, self._case.request, _OR_TOLD)
                 added = [each for each in question.suggestions if "placeholders" in each]
                 return result.with_suggestions([*result.suggestions, *added])
@@ -256,7 +262,9 @@ class ErrorMatcher:
         result = yield from self._by_rule(number, last_resort=True, error=error)
         return [] if result is None else [result]
 
-    def _by_rule(self, number: int, *, last_resort: bool, error: Violation | None = None) -> Results:
+    def _by_rule(
+        self, number: int, *, last_resort: bool, error: Violation | None = None, least: int | None = None
+    ) -> Results:
         case, explanation = self._case, self._explanation
         suspected, error = error, error or case.errors[number]
         match, status, settings = case.match, case.exchange.status, case.pack.settings
@@ -264,7 +272,7 @@ class ErrorMatcher:
         if explanation is not None and not last_resort:
             explanation.lines += _not_candidates(case, error, candidates)
         for rule in candidates:
-            if (rule.priority < 0) is not last_resort:
+            if (rule.priority < 0) is not last_resort or (least is not None and rule.priority < least):
                 continue
             if match.is_wrapped and any(not question.optional for question in rule.lookups):
                 continue
