@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -47,7 +48,8 @@ OFTEN = (BASE, *(run for run in RUNS if run.startswith("in ") and run[3:] in LAN
 """The runs of each change. The others judge all cases in other words, or without a description, every night."""
 SAMPLED = (SHIPPED, EMPTY)
 """The runs that judge a sample of servers at each change, and all every night: they seldom differ from the base."""
-SAMPLE = names()[::4]
+SAMPLE = [name for name in names() if crc32(name.encode()) % 4 == 0]
+"""A server more changes nothing of the rest."""
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +103,7 @@ def test_no_answer_does_harm(judged: list[Row], sampled: list[Row]) -> None:
 def test_what_is_right_left_out_stays_right_as_shipped(judged: list[Row], sampled: list[Row]) -> None:
     """Few differ, as the weights do, and an empty description loses what only a description can say."""
     right = {(one.server, one.case) for one in judged if one.run == BASE and one.right and one.server in SAMPLE}
-    for run, least in ((SHIPPED, 99), (EMPTY, 54)):
+    for run, least in ((SHIPPED, 99), (EMPTY, 61)):
         kept = sum((one.server, one.case) in right for one in sampled if one.run == run and one.right)
         assert 100 * kept >= least * len(right), run
 
