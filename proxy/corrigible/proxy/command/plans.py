@@ -190,7 +190,7 @@ def _plans(
             raise options.UsageError(
                 f"{args.config} has apis: --upstream, --pack, --spec, --map and --engine-mode cannot be used with it"
             )
-        return [_plan_of(api, config, args, mode, listen) for api in config.text.apis]
+        return [plan_of(api, config, args, mode, listen) for api in config.text.apis]
     upstream = _upstream(args.upstream, engine_mode, listen)
     base = options.base_path(args.base)
     if not args.pack and not args.spec:
@@ -199,7 +199,7 @@ def _plans(
     return [ApiPlan(args.pack, args.spec, base, mode, limits, upstream, **more)]
 
 
-def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode, listen: options.Address) -> ApiPlan:
+def plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode, listen: options.Address) -> ApiPlan:
     """Return one of several APIs; what it does not say is as for all of them."""
     is_looking_up = not args.no_lookups if api.lookups is None else api.lookups
     return ApiPlan(

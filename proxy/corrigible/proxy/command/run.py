@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -25,12 +26,13 @@ from corrigible.proxy.tls_files import Trust
 from corrigible.rules.errors import CorrigibleError
 
 from . import options
-from .plans import ApiPlan
+from .plans import ApiPlan, plan_of
 
 if TYPE_CHECKING:
     from corrigible.proxy.access_log.statistics import Recorder
 
 _PROGRAM: Final = "corrigible run"
+_ANYWHERE: Final = options.Address("127.0.0.1", 0)
 _NOT_FOUND: Final = 127
 _NOT_EXECUTABLE: Final = 126
 """As shells say of a command that is not there, and of one that cannot be run."""
@@ -78,7 +80,7 @@ def add(commands: options.Subparsers) -> None:
     )
     parser.add_argument("--quiet", action="store_true", help="no line for each refusal, and no summary")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command and its arguments")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, time_limit=Limits().seconds_with_lookups, query_mode=False)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -119,7 +121,7 @@ def _plans(given: argparse.Namespace, mode: Mode, kubeconfig: Kubeconfig) -> Seq
         if not separator or "/" in host:
             raise options.UsageError(f"--spec {text}: expected HOST=FILE, such as api.example.com=openapi.yaml")
         of(host.lower())[1].append(file)
-    limits = options.limits_of(Limits().seconds_with_lookups, is_looking_up=not given.no_lookups)
+    limits = options.limits_of(given.time_limit, is_looking_up=not given.no_lookups)
     plans = [
         ApiPlan(packs, specs, "", mode, limits, None, name, frozenset(hosts))
         for name, (packs, specs, hosts) in found.items()
@@ -155,20 +157,9 @@ def _configured(given: argparse.Namespace, mode: Mode) -> Iterator[ApiPlan]:
 
     config = read_config(Path(given.config))
     for api in config.text.apis or []:
-        is_looking_up = not given.no_lookups if api.lookups is None else api.lookups
-        yield ApiPlan(
-            config.found("pack", api.pack),
-            config.found("spec", api.spec),
-            options.base_path(api.base or ""),
-            mode if api.mode is None else Mode(api.mode),
-            options.limits_of(api.time_limit or Limits().seconds_with_lookups, is_looking_up=is_looking_up),
-            None,
-            api.name,
-            api.hosts or frozenset([urlsplit(api.upstream).netloc.lower()]),
-            "",
-            config.found("map", api.map),
-            api.map_origin,
-        )
+        plan = plan_of(api, config, given, mode, _ANYWHERE)
+        hosts = api.hosts or frozenset([urlsplit(api.upstream).netloc.lower()])
+        yield replace(plan, upstream=None, hosts=hosts, prefix="")
 
 
 def _run(

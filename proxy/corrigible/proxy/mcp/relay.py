@@ -187,7 +187,7 @@ def _pointer(text: str, root: str) -> str:
 
 def _has_feedback(answer: Mapping[str, Any]) -> bool:
     """Whether the server speaks of corrections itself: nobody could tell whose they are."""
-    return META in json.dumps(answer) or _MEMBER in json.dumps(answer)
+    return _MEMBER in json.dumps(answer)  # `META` ends with it
 
 
 def _with_feedback(message: bytes, answer: Mapping[str, Any], feedback: bytes) -> bytes:
