@@ -182,19 +182,22 @@ def in_mcp(native: bytes, decision: Annotate) -> bytes | None:
     parsed = decision.body
     if not isinstance(parsed, dict) or find(parsed) is not None:
         return None
-    member = _spliced(_NAME, decision.encoded)
-    error, result = parsed.get("error"), parsed.get("result")
+    additions = mcp_additions(parsed, decision.encoded)
+    return splice(native, parsed, additions) if additions else None
+
+
+def mcp_additions(answer: Mapping[str, Any], encoded: bytes) -> dict[str, list[bytes]]:
+    """Return where feedback goes in a message, and the JSON that is added there; nothing where it has no place."""
+    member = _spliced(_NAME, encoded)
+    error, result = answer.get("error"), answer.get("result")
     if isinstance(error, dict):
-        data = error.get("data", {})
-        if not isinstance(data, dict):
-            return None
-        if "data" in error:
-            return splice(native, parsed, {"/error/data": [member]})
-        return splice(native, parsed, {"/error": [_spliced(b"data", b"{" + member + b"}")]})
+        if "data" not in error:
+            return {"/error": [_spliced(b"data", b"{" + member + b"}")]}
+        return {"/error/data": [member]} if isinstance(error["data"], dict) else {}
     if isinstance(result, dict) and isinstance(result.get("content"), list):
         text = (b"{" + member + b"}").decode()
-        return splice(native, parsed, {"/result/content": [orjson.dumps({"type": "text", "text": text})]})
-    return None
+        return {"/result/content": [orjson.dumps({"type": "text", "text": text})]}
+    return {}
 
 
 def _spliced(name: bytes, value: bytes) -> bytes:

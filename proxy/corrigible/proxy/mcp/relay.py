@@ -22,7 +22,7 @@ import orjson
 from corrigible.adapters.formats.wrapped_calls import text_of_tool
 from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.statistics import Recorder
-from corrigible.proxy.embed.member import splice
+from corrigible.proxy.embed.member import mcp_additions, splice
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
@@ -193,18 +193,12 @@ def _has_feedback(answer: Mapping[str, Any]) -> bool:
 def _with_feedback(message: bytes, answer: Mapping[str, Any], feedback: bytes) -> bytes:
     """Return a message with feedback: behind the content of a result and in its `_meta`, or in the data of an error."""
     line = message.rstrip(b"\r\n")
-    end = message[len(line) :]
-    member = b'"%s":%s' % (_MEMBER.encode(), feedback)
-    error = answer.get("error")
-    if isinstance(error, dict):
-        if "data" not in error:
-            return splice(line, answer, {"/error": [b'"data":{%s}' % member]}) + end
-        return splice(line, answer, {"/error/data": [member]} if isinstance(error["data"], dict) else {}) + end
-    said = orjson.dumps({"type": "text", "text": (b"{%s}" % member).decode()})
-    about = b'"%s":%s' % (META.encode(), feedback)
-    where = "/result/_meta" if isinstance(answer["result"].get("_meta"), dict) else "/result"
-    added = about if where == "/result/_meta" else b'"_meta":{%s}' % about
-    return splice(line, answer, {"/result/content": [said], where: [added]}) + end
+    additions = mcp_additions(answer, feedback)
+    if "/result/content" in additions:
+        about = b'"%s":%s' % (META.encode(), feedback)
+        has_meta = isinstance(answer["result"].get("_meta"), dict)
+        additions["/result/_meta" if has_meta else "/result"] = [about if has_meta else b'"_meta":{%s}' % about]
+    return splice(line, answer, additions) + message[len(line) :]
 
 
 def _parsed(message: bytes) -> Mapping[str, Any]:
