@@ -54,6 +54,7 @@ from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.runtime.fork_server import keep_what_exists, raise_limit
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
+from corrigible.rules.errors import CorrigibleError
 
 from .addon import CorrectionAddon
 from .connection import HookTable, freeze_options
@@ -186,7 +187,7 @@ class Settings:
         return f"reverse:{self.upstream}" if self.engine_mode == "reverse" else self.engine_mode
 
 
-class CannotListen(Exception):
+class CannotListen(CorrigibleError):
     """The address is in use, or not one of this machine's."""
 
 
