@@ -100,6 +100,8 @@ def test_places_are_bounded() -> None:
         ("/body/weight", "weight is required", "named, absent, body"),
         ("/body/label", "size is too large", "another is named"),
         ("/body/size", "no", "nothing named: body"),
+        ("/body/label", "unexpected part 'A-2' for the crate 'blue'", "value says where, another does not"),
+        ("/body/lines/1/sku", "unexpected part 'A-2' for the crate 'blue'", "value, another says where"),
     ],
 )
 def test_what_a_text_says_of_a_place(pointer: str, message: str, expected: str) -> None:
@@ -130,6 +132,7 @@ def test_what_a_format_and_the_description_say_of_a_place() -> None:
         ("'A-2' does not exist", "/body/lines/1/sku"),
         ("size must be at most 2", "/body/size"),
         ("unknown label: blue", "/body/label"),
+        ("unexpected part 'A-2' for the crate 'blue'", "/body/lines/1/sku"),
     ],
 )
 def test_the_likeliest_place(message: str, expected: str) -> None:

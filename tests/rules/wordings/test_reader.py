@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.rules.wordings import Kind, languages, read, reader, wordings_of
+from corrigible.rules.wordings import Kind, languages, read, reader, says_where, wordings_of
 from corrigible.rules.wordings.reader import Needs, Said, needed
 from corrigible.rules.wordings.slots import fold
 from corrigible.rules.wordings.tokens import tokens_of
@@ -273,3 +273,29 @@ def test_what_is_not_there_is_not_where_it_was_looked_for(sentence: str, values:
 )
 def test_one_word_in_square_brackets_is_quoted(text: str, quoted: set[str]) -> None:
     assert tokens_of(text).quoted == quoted
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "unexpected input 'A1' for model 'B2'",
+        "A1 is not found in the feature view B2",
+        "address A1 out of bounds for region `B2` (valid: 0-9)",
+        "on A1: no such column of B2",
+        "Die Spalte A1 gibt es in der Tabelle \u201eB2\u201c nicht",
+        "la colonne A1 est absente dans la table \u00abB2\u00bb",
+        "no existe A1 en la tabla 'B2'",
+        "n\u00e3o existe A1 na tabela 'B2'",
+        "A1 non esiste nella tabella 'B2'",
+    ],
+)
+def test_a_value_behind_a_preposition_says_where(sentence: str) -> None:
+    low = sentence.lower()
+    assert says_where(low, low.index("b2"))
+    assert not says_where(low, low.index("a1")) or low.startswith("on ")
+
+
+@pytest.mark.parametrize("sentence", ["invalid value for age: B2", "form B2", "for one, two and B2", "B2 is unknown"])
+def test_a_value_behind_a_mark_or_another_word_says_not_where(sentence: str) -> None:
+    low = sentence.lower()
+    assert not says_where(low, low.index("b2"))

@@ -18,7 +18,7 @@ from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Kind, Reading, read
+from corrigible.rules.wordings import Kind, Reading, read, says_where
 from corrigible.rules.wordings.tokens import Mention, Tokens, name_words, tokens_of
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
@@ -107,6 +107,8 @@ class _Facts:
         sent = [one for one in places if not one.is_absent and one.part in ("body", "query") and one.depth]
         self.only = sent[0] if len(sent) == 1 else None
         self.holders = frozenset(place.pointer.rpartition("/")[0] for place in places)
+        self.around = frozenset(key for key, at in self.found.items() if says_where(self.message.low, at))
+        """Those of the found values that say where something is, or of what."""
         self.has_blank = tells_of_nothing(self.message.text, request)
         """Whether the server looked for something under no name."""
 
@@ -392,6 +394,13 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
         at = facts.found[place.key]
         if facts.message.is_part(at, len(text)):
             yield "value inside a longer one"
+        if place.key in facts.around:
+            yield "value says where"
+            yield f"value says where, {_part(place, refusal)}"
+            if len(facts.around) < len(facts.found):
+                yield "value says where, another does not"
+        elif facts.around:
+            yield "value, another says where"
         order = "first" if at == facts.first_value else "last" if at == facts.last_value else "between"
         yield f"value {order}"
         if place.key in facts.mentions:

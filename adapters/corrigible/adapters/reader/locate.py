@@ -400,7 +400,11 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
         if chose_none and is_told:
             code = code or "INVALID_ARGUMENT"
         native = error.native
-        around = [one.pointer for one in error.likely[1:2] if one.probability > _BESIDE and one.pointer != "/body"]
+        around = [
+            one.pointer
+            for number, one in enumerate(error.likely[1:])
+            if one.pointer != "/body" and ((one.probability > _BESIDE and not number) or _SAYS_WHERE in one.why)
+        ][:_MOST_ASKED]
         if around and code == "NOT_FOUND":
             native = {**native, "around": around}
         return _placed(error, best)._replace(type=code or error.type, native=native)
@@ -427,6 +431,7 @@ _TELLING: Final = frozenset(
         "nothing else was sent to what is not there",
     }
 )
+_SAYS_WHERE: Final = "value says where"
 _QUOTED_ALONE: Final = frozenset({"value in quotes", "value alone"})
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _SAID_OF_STATES: Final = _CHOSE_NONE | {"NOT_FOUND"}

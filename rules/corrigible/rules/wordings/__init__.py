@@ -5,6 +5,17 @@ of descriptions and of the bodies that texts come from.
 """
 
 from corrigible.rules.wordings.reader import Reading, Said, Wordings, read, reading_with, wordings_of
-from corrigible.rules.wordings.rows import Kind, Rows, languages
+from corrigible.rules.wordings.rows import Kind, Rows, languages, says_where
 
-__all__ = ["Kind", "Reading", "Rows", "Said", "Wordings", "languages", "read", "reading_with", "wordings_of"]
+__all__ = [
+    "Kind",
+    "Reading",
+    "Rows",
+    "Said",
+    "Wordings",
+    "languages",
+    "read",
+    "reading_with",
+    "says_where",
+    "wordings_of",
+]

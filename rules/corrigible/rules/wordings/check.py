@@ -46,6 +46,7 @@ class LanguageText(FileModel):
     common: list[str] = Field([])
     parts: dict[str, Names] = Field({})
     joins: list[str] = Field([])
+    around: list[str] = Field([])
     not_names: list[str] = Field([])
     numbers: dict[str, int] = Field({})
     types: dict[Literal["string", "integer", "number", "boolean", "object", "array", "null"], list[str]] = Field({})

@@ -88,6 +88,8 @@ class Language:
     common: frozenset[str]
     """Words of which a text in this language has one; with none every text in the script is asked."""
     words: Words
+    around: tuple[str, ...] = ()
+    """Prepositions of place and belonging."""
 
     def is_of(self, folded: str, words: Set[str]) -> bool:
         """Whether a text, whose Latin words are given, is asked in this language."""
@@ -116,6 +118,23 @@ def languages() -> Mapping[str, Language]:
         return {path.stem: read_language(path) for path in sorted(FOLDER.glob("*.yaml"))}
 
 
+def says_where(text: str, at: int) -> bool:
+    """Whether what stands at a place of a text in lower case says where or of what something is.
+
+    `'papers'` of `no column 'x' in the table 'papers'`: a preposition is up to three words before it.
+    """
+    return _around().search(text, max(0, at - _LONGEST_AROUND), at) is not None
+
+
+_LONGEST_AROUND: Final = 60
+
+
+@functools.cache
+def _around() -> re.Pattern[str]:
+    words = "|".join(sorted({re.escape(word) for one in languages().values() for word in one.around}))
+    return re.compile(rf"(?:^|[\s(])(?:{words})(?: [^\W\d]+){{0,3}} ?['\"`\[(<\u2018\u201c\u201e\u00ab]?$")
+
+
 def read_language(path: Path) -> Language:
     """Return the head of a file, which is half of a thousandth of it."""
     text = path.read_text("utf-8")
@@ -138,7 +157,8 @@ def made_language(path: Path, head: Mapping[str, Any]) -> Language:
     )
     scripts = head.get("script", "latin")
     common = frozenset(map(fold, head.get("common") or ()))
-    return Language(path.stem, path, tuple(scripts.split()), common, words)
+    around = tuple(str(one).lower() for one in head.get("around") or ())
+    return Language(path.stem, path, tuple(scripts.split()), common, words, around)
 
 
 def _turned(members: Mapping[str, Iterable[str]]) -> dict[str, str]:
