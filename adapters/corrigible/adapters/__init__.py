@@ -11,6 +11,7 @@ __all__ = [
     "cache",
     "demo",
     "described",
+    "drift",
     "formats",
     "mapping",
     "openapi",

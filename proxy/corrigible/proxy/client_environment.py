@@ -31,6 +31,8 @@ _BUNDLES: Final = (
     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
 )
 """Variables that name the only certificates that a client trusts: the file has those that it trusted before, too."""
+_UNVERIFIED, _PROXY = "insecure-skip-tls-verify", "proxy-url"
+"""Of a cluster in a kubeconfig: whether no certificate of it is verified, and which proxy it is called through."""
 _ADDED: Final = "NODE_EXTRA_CA_CERTS"
 """Node.js trusts these besides its own."""
 
@@ -103,7 +105,7 @@ class Kubeconfig:
 
     @property
     def clusters(self) -> Sequence[Cluster]:
-        """Those that are called by TLS."""
+        """Those that are called by TLS, verified, and through no proxy."""
         return list(self._clusters())
 
     def _clusters(self) -> Iterator[Cluster]:
@@ -112,7 +114,7 @@ class Kubeconfig:
         for one in _named(self._data, "clusters"):
             cluster = one.get("cluster") or {}
             parts = urlsplit(str(cluster.get("server")))
-            if parts.scheme != "https" or not parts.hostname:
+            if parts.scheme != "https" or not parts.hostname or cluster.get(_UNVERIFIED) or cluster.get(_PROXY):
                 continue
             found = [users.get(each.get("user"), {}) for each in contexts if each.get("cluster") == one.get("name")]
             pairs = (
@@ -127,13 +129,21 @@ class Kubeconfig:
                 next(pairs, ""),
             )
 
-    def copy(self, authority: Path) -> str:
-        """Return the file for a program that calls through the proxy. Paths in it are absolute."""
-        data = dict(self._data)
+    def copy(self, authority: Path, proxy: str) -> str:
+        """Return the file for a program that calls through the proxy. Paths in it are absolute.
+
+        It names the proxy as well: programs in Go would call a cluster at 127.0.0.1 without it.
+        """
+        data, known = dict(self._data), {one.name for one in self.clusters}
         clusters = []
         for one in _named(data, "clusters"):
-            cluster = {k: v for k, v in (one.get("cluster") or {}).items() if not k.startswith("certificate-authority")}
-            clusters.append({**one, "cluster": {**cluster, "certificate-authority": str(authority)}})
+            cluster = dict(one.get("cluster") or {})
+            if str(one.get("name")) in known:
+                cluster.pop("certificate-authority-data", None)
+                cluster |= {"certificate-authority": str(authority), _PROXY: proxy}
+            elif "certificate-authority" in cluster:
+                cluster["certificate-authority"] = str(self._folder / cluster["certificate-authority"])
+            clusters.append({**one, "cluster": cluster})
         users = []
         for one in _named(data, "users"):
             user = dict(one.get("user") or {})

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from tests._support.command import run
 
 SECONDS = 30
 VARIABLE = {"date", "audit-id", "content-length"}
@@ -124,6 +128,20 @@ class TestARefusedApply:
         said = "\n".join(lines(through.stderr))
         for cause in re.split(r"is invalid: \n?|\n", native):
             assert cause.strip() in said
+
+    def test_kubectl_of_a_cluster_on_this_machine_is_corrected_by_run(
+        self, cluster: Any, kubectl: Any, pod: Any, tmp_path: Path
+    ) -> None:
+        """Programs in Go call 127.0.0.1 without the proxy of the environment: the kubeconfig names it."""
+        words = ["kubectl", "create", "-n", cluster.namespace(), "-f", "-"]
+        kept = {"XDG_DATA_HOME": str(tmp_path), "KUBECONFIG": str(cluster.direct.config), "HOME": str(tmp_path)}
+        command = ["corrigible", "run", "--quiet", "--", *words]
+        good = run(command, env={**os.environ, **kept}, input=json.dumps(pod))
+        assert (good.returncode, good.stdout) == (0, "pod/p created\n"), good.stderr
+        no_such_policy(pod)
+        bad = run(command, env={**os.environ, **kept}, input=json.dumps(pod))
+        assert bad.returncode == 1
+        assert 'spec.restartPolicy="Always"' in bad.stderr
 
     def test_the_status_keeps_every_member_and_says_how_to_go_on(self, cluster: Any, pod: Any) -> None:
         bad_name(pod)

@@ -19,8 +19,10 @@ import yaml
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
 from corrigible.adapters.sandbox.server import free_port
+from corrigible.proxy.cli import main
 from corrigible.proxy.client_environment import Kubeconfig, environment
 from tests._support.command import run as started
+from tests._support.command import start as begun
 from tests._support.fastapi_service import app
 
 REFUSED = {"room": "singel", "nights": 1, "arrival": "2026-12-01", "guests": [{"name": "A", "age": 30}]}
@@ -124,6 +126,16 @@ def test_a_host_that_is_not_known_is_tunnelled(home: Path, tls: Files, port: int
     assert issuer(run(home, tls, *words)) == "Corrigible sandbox CA"
 
 
+def test_without_mitmproxy_one_line_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("corrigible.proxy.command.options.find_spec", lambda name: None)
+    for words in (["run", "--", "true"], ["doctor"]):
+        assert main(words) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"corrigible {words[0]} needs: ") and line.endswith("[mitmproxy]'")
+
+
 def test_the_authority_is_kept_and_only_its_owner_reads_the_key(home: Path, tls: Files) -> None:
     run(home, tls, "--", "true")
     key, certificate = home / "corrigible/mitmproxy-ca.pem", home / "corrigible/mitmproxy-ca-cert.pem"
@@ -145,6 +157,7 @@ def test_the_authority_is_kept_and_only_its_owner_reads_the_key(home: Path, tls:
         ([], 2, "corrigible run: a command is required: corrigible run -- COMMAND\n"),
         (["--spec", "x.yaml", "--", "true"], 2, "expected HOST=FILE, such as api.example.com=openapi.yaml\n"),
         (["--pack", "http", "--", "true"], 2, "--pack http: it names no hosts; give --pack HOST=http\n"),
+        (["--drift", "--pack", "localhost=http", "--", "true"], 2, "give --spec, or --descriptors for gRPC\n"),
         (["--mode", "loud", "--", "true"], 2, "--mode loud: expected none, traditional, verbose, reflective\n"),
     ],
 )
@@ -170,10 +183,15 @@ def test_clusters_of_a_kubeconfig_are_known(tmp_path: Path, tls: Files) -> None:
     file = tmp_path / "config"
     user: dict[str, Any] = {"client-certificate": str(tls.certificate), "client-key": str(tls.key)}
     cluster = {"server": "https://10.0.0.1:6443", "certificate-authority": str(tls.authority)}
-    data = {
+    data: dict[str, Any] = {
         "current-context": "c",
         "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-        "clusters": [{"name": "k", "cluster": cluster}, {"name": "plain", "cluster": {"server": "http://10.0.0.2"}}],
+        "clusters": [
+            {"name": "k", "cluster": cluster},
+            {"name": "plain", "cluster": {"server": "http://10.0.0.2"}},
+            {"name": "unverified", "cluster": {"server": "https://10.0.0.3", "insecure-skip-tls-verify": True}},
+            {"name": "behind", "cluster": {"server": "https://10.0.0.4", "proxy-url": "http://proxy.example:3128"}},
+        ],
         "users": [{"name": "u", "user": user}],
     }
     file.write_text(yaml.safe_dump(data), "utf-8")
@@ -182,8 +200,54 @@ def test_clusters_of_a_kubeconfig_are_known(tmp_path: Path, tls: Files) -> None:
     assert (known.name, known.host) == ("k", "10.0.0.1:6443")
     assert known.authority == tls.authority.read_text("utf-8")
     assert known.credentials == f"{tls.certificate.read_text('utf-8')}\n{tls.key.read_text('utf-8')}"
-    copy = yaml.safe_load(found.copy(Path("/ours.pem")))
-    assert copy["clusters"][0]["cluster"] == {"server": "https://10.0.0.1:6443", "certificate-authority": "/ours.pem"}
+    copy = yaml.safe_load(found.copy(Path("/ours.pem"), "http://127.0.0.1:4711"))
+    ours = {"certificate-authority": "/ours.pem", "proxy-url": "http://127.0.0.1:4711"}
+    assert copy["clusters"][0]["cluster"] == {"server": "https://10.0.0.1:6443", **ours}
+    assert [one["cluster"] for one in copy["clusters"][1:]] == [one["cluster"] for one in data["clusters"][1:]]
     assert copy["users"] == data["users"]
     assert copy["current-context"] == "c"
     assert not Kubeconfig({"KUBECONFIG": str(tmp_path / "none")}).clusters
+
+
+def test_apis_of_a_configuration_are_known_by_their_host(
+    home: Path, tls: Files, port: int, description: Path, tmp_path: Path
+) -> None:
+    """A host of its own, else that of the upstream: `prefix` is the proxy's, and means nothing here."""
+    config, report = tmp_path / "corrigible.yaml", tmp_path / "report.json"
+    api: dict[str, Any] = {"name": "bookings", "upstream": f"https://localhost:{port}", "spec": [str(description)]}
+    curl = ["curl", "--silent", f"https://localhost:{port}/bookings?limit=101"]
+    for more in ({"prefix": "/bookings"}, {"host": "localhost", "upstream": "https://elsewhere.example"}):
+        config.write_text(yaml.safe_dump({"apis": [{**api, **more}]}), "utf-8")
+        done = run(home, tls, "--config", str(config), "--report", str(report), "--", *curl)
+        assert "recovery_feedback" in json.loads(done.stdout), done.stderr
+        (row,) = json.loads(report.read_text("utf-8"))["operations"]
+        assert (row["operation"], row["refused"]) == ("bookings: listBookings", 1)
+    config.write_text(yaml.safe_dump({"upstream": api["upstream"], "spec": api["spec"]}), "utf-8")
+    done = run(home, tls, "--config", str(config), "--", "true")
+    assert (done.returncode, "it has no apis" in done.stderr) == (2, True)
+
+
+def test_each_signal_reaches_the_command_once(home: Path, tls: Files) -> None:
+    """Without a terminal whose signals reach the command anyway: what the process is sent, it hands on."""
+    program = """
+import signal, sys
+heard = []
+for one in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGTERM):
+    signal.signal(one, lambda number, _: (heard.append(number), print(number, flush=True)))
+print("ready", flush=True)
+while signal.SIGTERM not in heard:
+    signal.pause()
+"""
+    kept = {**os.environ, "XDG_DATA_HOME": str(home), "SSL_CERT_FILE": str(tls.authority), "KUBECONFIG": "/none"}
+    words = ["corrigible", "run", "--quiet", "--", sys.executable, "-c", program]
+    with begun(words, env=kept, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "ready\n"
+            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGTERM):
+                process.send_signal(number)
+                assert process.stdout.readline() == f"{int(number)}\n"
+            assert process.stdout.read() == ""
+            assert process.wait(60) == 0
+        finally:
+            process.kill()

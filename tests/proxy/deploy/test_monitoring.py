@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from corrigible.proxy import cli
 from corrigible.proxy.access_log.entry import Entry, Verdict
-from corrigible.proxy.access_log.statistics import Statistics
+from corrigible.proxy.access_log.statistics import Drifted, Named, Statistics
 from corrigible.proxy.admin.prometheus import Metrics
 from corrigible.proxy.mitm.server import DRAIN_SECONDS
 from tests._support.deployment import DEPLOY, ROOT, said_by, tool
@@ -79,6 +79,7 @@ def exported() -> dict[str, set[str]]:
     statistics.write(entry)
     statistics.write(Entry(1.0, "x", "GET", "/x", None, "failed", 1.0, failure="refused"))
     statistics.count_success("a", "", 200, 0.1)
+    statistics.drift[Drifted("a", "Op", "type")] = statistics.judged[Named("a", "judged")] = 1
     page = Metrics(version="1", serves="x").render(statistics).body.decode()
     samples = [sample for family in text_string_to_metric_families(page) for sample in family.samples]
     return {sample.name: set(sample.labels) for sample in samples} | OF_PROMETHEUS

@@ -56,8 +56,12 @@ def checkable(pattern: str) -> str | None:
 class Schemas:
     """Translates schemas; what they refer to is translated once and named `s0`, `s1`, ... in `definitions`."""
 
-    def __init__(self, files: SourceFiles, *, nullable: bool) -> None:
-        """`nullable`: the dialect of OpenAPI 3.0, with `nullable` and boolean `exclusiveMinimum`."""
+    def __init__(self, files: SourceFiles, *, nullable: bool, hides: str = "readOnly", is_open: bool = False) -> None:
+        """`nullable`: the dialect of OpenAPI 3.0, with `nullable` and boolean `exclusiveMinimum`.
+
+        Members marked as `hides` need not be there. `is_open`: that further members are allowed is kept.
+        """
+        self._hides, self._is_open = hides, is_open
         self.definitions: list[Json] = []
         self._files = files
         self._old = nullable
@@ -99,13 +103,13 @@ class Schemas:
         if "string" in kinds and is_shaped(node):
             out[SHAPED] = True
         out.update(told_in_prose(node.get("description"), node))
-        hidden |= self._read_only(node, file)
+        hidden |= self._hidden(node, file)
         self._assertions(node, out, hidden)
         for key in _ONE_SCHEMA:
             if isinstance(node.get(key), Mapping | bool):
                 out[key] = self._schema(node[key], file, frozenset())
         for key in ("additionalProperties", "unevaluatedProperties", "unevaluatedItems"):
-            if out.get(key) in (True, {}):
+            if out.get(key) in (True, {}) and not self._is_open:
                 del out[key]
         for key in _LISTS:
             if isinstance(node.get(key), list) and node[key]:
@@ -185,17 +189,16 @@ class Schemas:
         if isinstance(dependent, Mapping) and all(isinstance(names, list) for names in dependent.values()):
             out["dependentRequired"] = {name: list(map(str, names)) for name, names in dependent.items()}
 
-    def _read_only(self, node: Mapping[str, Json], file: Path) -> frozenset[str]:
-        """Return the members that only answers have: OpenAPI 3.0.3 lets `required` hold for the answer alone."""
+    def _hidden(self, node: Mapping[str, Json], file: Path) -> frozenset[str]:
+        """Return the members that only answers have, or only requests (OpenAPI 3.0.3): `required` holds there alone."""
         parts = [node, *(part for part in node.get("allOf") or () if isinstance(part, Mapping))]
         names: set[str] = set()
         for part in parts:
             inside, place = self._files.dereferenced(part, file)
             members = inside.get("properties") if isinstance(inside, Mapping) else None
             for name, inner in members.items() if isinstance(members, Mapping) else ():
-                if isinstance(inner, Mapping) and (
-                    inner.get("readOnly") is True or _is_read_only(self._files.dereferenced(inner, place)[0])
-                ):
+                followed = self._files.dereferenced(inner, place)[0]
+                if any(isinstance(one, Mapping) and one.get(self._hides) is True for one in (inner, followed)):
                     names.add(name)
         return frozenset(names)
 
@@ -222,10 +225,6 @@ class Schemas:
         branches = {**{name: index for name, index in chosen.items() if index not in indexes.values()}, **indexes}
         if len(set(branches.values())) == len(node[key]):
             out["discriminator"] = {"propertyName": discriminator["propertyName"], "branches": branches}
-
-
-def _is_read_only(schema: Json) -> bool:
-    return isinstance(schema, Mapping) and schema.get("readOnly") is True
 
 
 # What prose and examples tell of a value, and its schema cannot say or does not

@@ -1,5 +1,7 @@
 """What was refused, by operation, and what would have mended it: for the author of the program that called.
 
+Where exchanges are judged by the description: in which respects they differ from it, for those who write it.
+
 Knows: entries. Does not know: values that were sent. Names of members and the server's statuses are in it, and no more.
 """
 
@@ -11,12 +13,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from corrigible.schema.document import is_index, pointer_parts
 from corrigible.schema.printable import printable
 
 from .entry import Entry, Verdict, redact_target
+
+if TYPE_CHECKING:
+    from .drift import DriftWatch
+
+Rows = Sequence[Mapping[str, Any]]
 
 _MOST: Final = 500
 """Operations, and complaints of each: more are counted together."""
@@ -48,8 +55,9 @@ class _Operation:
 class RefusalReport:
     """Counts what programs get wrong, and writes it when they have ended."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, drift: DriftWatch | None = None) -> None:
         """Make the file. Its suffix says the form. Raises ValueError for one that is none, and OSError."""
+        self._drift = drift
         if path.suffix not in _FORMS:
             raise ValueError(f"{path}: expected the suffix {', '.join(_FORMS)}")
         path.touch()
@@ -73,7 +81,8 @@ class RefusalReport:
 
     def close(self) -> None:
         """Write the file. Raises OSError."""
-        self._path.write_text(_FORMS[self._path.suffix](self._rows()), "utf-8")
+        drift = None if self._drift is None else self._drift.rows()
+        self._path.write_text(_FORMS[self._path.suffix](self._rows(), drift), "utf-8")
 
     def _rows(self) -> Sequence[Mapping[str, Any]]:
         return [
@@ -118,11 +127,12 @@ def _member(pointer: str) -> str:
     return "".join("[]" if is_index(part) or part == "-" else f".{part}" for part in parts).lstrip(".")
 
 
-def _json(rows: Sequence[Mapping[str, Any]]) -> str:
-    return json.dumps({"operations": rows}, indent=2, ensure_ascii=False) + "\n"
+def _json(rows: Rows, drift: Rows | None) -> str:
+    report = {"operations": rows} | ({} if drift is None else {"drift": drift})
+    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
-def _issues(rows: Sequence[Mapping[str, Any]]) -> str:
+def _issues(rows: Rows, drift: Rows | None) -> str:
     """Return an issue for each complaint, the most frequent operations first."""
     lines = []
     for row in rows:
@@ -130,6 +140,10 @@ def _issues(rows: Sequence[Mapping[str, Any]]) -> str:
             lines.append(f"## {one['text']} in {_calls(one['calls'])} of {row['operation']}\n")
             statuses = ", ".join(f"{calls} x {status}" for status, calls in row["statuses"].items())
             lines.append(f"{_calls(row['refused'])} of this operation were refused ({statuses}).\n")
+    for row in drift or ():
+        for one in row["complaints"]:
+            lines.append(f"## {one['text']} in {_calls(one['calls'])} of {row['operation']}\n")
+            lines.append(f"Judged by the description: {_calls(row['judged'])} of this operation.\n")
     return "\n".join(lines) or "No call was refused.\n"
 
 
@@ -137,14 +151,19 @@ def _calls(number: int) -> str:
     return f"{number:,} call{'' if number == 1 else 's'}"
 
 
-def _page(rows: Sequence[Mapping[str, Any]]) -> str:
-    body = "".join(
-        f"<tr><td>{escape(row['operation'])}</td><td>{row['refused']:,}</td><td><ul>"
+def _page(rows: Rows, drift: Rows | None) -> str:
+    refused = _lines(rows, "refused") or '<tr><td colspan="3">No call was refused.</td></tr>'
+    judged = "" if drift is None else _DRIFT.replace("<!-- rows -->", _lines(drift, "judged"))
+    return _PAGE.replace("<!-- rows -->", refused).replace("</html>", f"{judged}</html>")
+
+
+def _lines(rows: Rows, number: str) -> str:
+    return "".join(
+        f"<tr><td>{escape(row['operation'])}</td><td>{row[number]:,}</td><td><ul>"
         + "".join(f"<li>{escape(one['text'])}: {_calls(one['calls'])}</li>" for one in row["complaints"])
         + "</ul></td></tr>"
         for row in rows
     )
-    return _PAGE.replace("<!-- rows -->", body or '<tr><td colspan="3">No call was refused.</td></tr>')
 
 
 _PAGE: Final = """\
@@ -166,7 +185,14 @@ _PAGE: Final = """\
 </table>
 </html>
 """
-_FORMS: Final[Mapping[str, Callable[[Sequence[Mapping[str, Any]]], str]]] = {
+_DRIFT: Final = """\
+<h1>Not as described</h1>
+<table>
+<tr><th>Operation</th><th>Judged</th><th>What differs from the description</th></tr>
+<!-- rows -->
+</table>
+"""
+_FORMS: Final[Mapping[str, Callable[[Rows, Rows | None], str]]] = {
     ".html": _page,
     ".json": _json,
     ".md": _issues,

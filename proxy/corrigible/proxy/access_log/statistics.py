@@ -21,12 +21,15 @@ from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from corrigible.schema.printable import printable
 
 from .entry import AccessLog, Entry, Verdict, redact
 from .terminal import Terminal, counted
+
+if TYPE_CHECKING:
+    from .drift import DriftWatch
 
 BUCKETS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 """Upper bounds in seconds of the classes of correction times."""
@@ -92,6 +95,14 @@ class Refused(NamedTuple):
     """404, or the name of a gRPC code."""
 
 
+class Drifted(NamedTuple):
+    """Respects in which exchanges are not as the description says, counted together."""
+
+    api: str
+    operation: str
+    kind: str
+
+
 class Named(NamedTuple):
     """A rule or a failure, with the API that it was met at."""
 
@@ -138,6 +149,9 @@ class Statistics:
     """By API."""
     reloads: Counter[str] = field(default_factory=Counter)
     """Reloads of packs and descriptions: `done` or `failed`."""
+    drift: Counter[Drifted] = field(default_factory=Counter)
+    judged: Counter[Named] = field(default_factory=Counter)
+    """Exchanges that were to be judged by the description: `judged`, `dropped` or `failed`."""
 
     def count_success(self, api: str, operation: str, status: int, seconds: float) -> None:
         """Count a success that nobody had to read: most requests are, and to count one must cost next to nothing."""
@@ -163,16 +177,16 @@ class Statistics:
             self.corrections.setdefault(api, Times.of(BUCKETS)).add(BUCKETS, entry.correction)
         if verdict is Verdict.FAILED:
             failure = Named(api, label(redact(entry.failure or "")))
-            _count(self.failures, failure, failure._replace(name=OTHER))
+            count(self.failures, failure, failure._replace(name=OTHER))
         elif verdict in REFUSALS:
             status = entry.code or str(entry.status)
             refused = Refused(api, operation, status)
-            _count(self.refused, refused, refused._replace(operation=OTHER))
+            count(self.refused, refused, refused._replace(operation=OTHER))
             for rule in entry.rules:
-                _count(self.rules, Named(api, rule), Named(api, OTHER))
+                count(self.rules, Named(api, rule), Named(api, OTHER))
             if verdict is Verdict.UNCHANGED:
                 reason = label(_AMOUNT.sub("", redact(entry.error or entry.reason or "no reason is known")))
-                _count(self.unchanged, Kind(status, operation, reason, api), Kind(status, OTHER, OTHER, api))
+                count(self.unchanged, Kind(status, operation, reason, api), Kind(status, OTHER, OTHER, api))
 
     def copy(self) -> Statistics:
         """Return the numbers as they are now."""
@@ -214,9 +228,13 @@ class Statistics:
             yield f"unchanged: {rest:,} of {counted(len(self.unchanged) - _SHOWN, 'other kind')}"
         if self.failures:
             yield f"without an answer from the API: {_most(self.failures)}"
+        if self.judged:
+            kinds = Counter(one.kind for one in self.drift.elements())
+            said = ", ".join(f"{calls:,} x {kind}" for kind, calls in kinds.most_common()) or "all as described"
+            yield f"drift: {said}; {', '.join(f'{calls:,} {one.name}' for one, calls in sorted(self.judged.items()))}"
 
 
-_COUNTERS: Final = ("refused", "rules", "unchanged", "failures", "lookups", "reloads")
+_COUNTERS: Final = ("refused", "rules", "unchanged", "failures", "lookups", "reloads", "drift", "judged")
 _CLASSES: Final = ("none", "1xx", "2xx", "3xx", "4xx", "5xx", *("other",) * 4)
 """By the first digit of a status."""
 
@@ -233,7 +251,8 @@ def status_class(entry: Entry) -> str:
     return _CLASSES[min(entry.status // 100, 9)]
 
 
-def _count(counter: Counter[Name], name: Name, other: Name) -> None:
+def count(counter: Counter[Name], name: Name, other: Name) -> None:
+    """Count something under its name, or together with others where there are too many names."""
     counter[name if name in counter or len(counter) < _MOST_NAMES else other] += 1
 
 
@@ -269,6 +288,8 @@ class Recorder:
         self.access_log, self.terminal = access_log, terminal
         self.refresh: Callable[[], Awaitable[None]] | None = None
         """Brings the statistics up to date, where somebody else counts successes."""
+        self.drift: DriftWatch | None = None
+        """Judges some of what passes."""
         self.is_draining = False
         """Whether the front end takes no more connections: requests that are under way end."""
         self.is_cutting = False

@@ -19,6 +19,7 @@ from corrigible.proxy.access_log.entry import Verdict
 from corrigible.proxy.access_log.statistics import (
     BUCKETS,
     REQUEST_BUCKETS,
+    Drifted,
     Group,
     Kind,
     Named,
@@ -70,6 +71,8 @@ def _families(statistics: Statistics, info: Mapping[str, str]) -> Iterator[Any]:
         ("rule_matches", "Refusals by the rule that knew something", ("api", "rule"), statistics.rules),
         ("upstream_failures", "Requests without an answer from the API", ("api", "failure"), statistics.failures),
         ("unchanged", "Refusals that were passed on unchanged", Kind._fields, statistics.unchanged),
+        ("drift", "Respects in which judged exchanges are not as described", Drifted._fields, statistics.drift),
+        ("judged", "Exchanges that were to be judged by the description", ("api", "result"), statistics.judged),
     )
     for name, help, labels, counter in counters:
         family = CounterMetricFamily(f"corrigible_{name}", help, labels=labels)
@@ -133,6 +136,10 @@ def read(text: str) -> Scraped:
                     counts.rules[Named(labels.get("api", ""), labels["rule"])] = value
                 case "corrigible_upstream_failures":
                     counts.failures[Named(labels.get("api", ""), labels["failure"])] = value
+                case "corrigible_drift":
+                    counts.drift[Drifted(*(labels.get(name, "") for name in Drifted._fields))] = value
+                case "corrigible_judged":
+                    counts.judged[Named(labels.get("api", ""), labels["result"])] = value
                 case "corrigible_reloads":
                     counts.reloads[labels["result"]] = value
                 case "corrigible_unchanged":

@@ -21,7 +21,7 @@ from corrigible.rules.pack.load import built_in
 
 from .options import table
 
-_PATHS: Final = ("relay_key", "log", "upstream_ca", "upstream_cert", "tls_cert", "tls_key", "descriptors")
+_PATHS: Final = ("relay_key", "log", "report", "upstream_ca", "upstream_cert", "tls_cert", "tls_key", "descriptors")
 """Members that are files, relative to the folder of the configuration."""
 
 _PREFIX: Final = r"^(/[A-Za-z0-9._~-]+)+$"
@@ -113,6 +113,9 @@ class ConfigText(_Text):
     reload: bool | None = None
     otel: bool | None = None
     admin: str | None = None
+    report: str | None = None
+    drift: bool | None = None
+    drift_sample: Annotated[int | None, Field(ge=1)] = None
 
 
 assert set(Mode) == {"none", "traditional", "verbose", "reflective"} and set(Rewritten) == {"redirects", "all", "none"}

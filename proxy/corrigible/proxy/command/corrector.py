@@ -48,11 +48,7 @@ def add(commands: options.Subparsers) -> None:
     )
     groups = options.Groups(parser)
     options.add_api(groups, listen="127.0.0.1:9090")
-    groups.operation.add_argument(
-        "--ext-proc",
-        action="store_true",
-        help="speak envoy.service.ext_proc.v3 over gRPC, for gateways that know nothing else",
-    )
+    options.add(groups, "corrector")
     parser.set_defaults(run=run)
 
 

@@ -44,9 +44,11 @@ asyncio.run(call())
 _NODE: Final = "fetch(process.argv[1]).then(answer => answer.text()).then(console.log)"
 _HINTS: Final[Mapping[str, str]] = {
     "aiohttp": "a session reads the environment only with ClientSession(trust_env=True)",
+    "pycurl": "it trusts only what it is told: curl.setopt(pycurl.CAINFO, os.environ['SSL_CERT_FILE'])",
     "stripe": "it trusts only the certificates of its own package: stripe.ca_bundle_path = os.environ['SSL_CERT_FILE']",
 }
 """What else a package of Python needs in the program."""
+_WGET: Final = 'one with GnuTLS needs --ca-certificate="$SSL_CERT_FILE"'
 _GO: Final = "it calls 127.0.0.1 directly; for other hosts it reads HTTPS_PROXY and SSL_CERT_FILE"
 _ANSWER: Final = json.dumps({"error": {"field": "limit", "message": "limit must be an integer"}}).encode()
 _DESCRIPTION: Final[Mapping[str, Any]] = {
@@ -99,6 +101,7 @@ def add(commands: options.Subparsers) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Try each client. Exit status: 0 all work, 1 one does not."""
+    options.need_mitmproxy("corrigible doctor")
     proxy = next((f"{name}={os.environ[name]}" for name in ("HTTPS_PROXY", "https_proxy") if os.environ.get(name)), "")
     if proxy:
         print(f"note: {proxy} is not used by `corrigible run`: its proxy calls APIs itself")
@@ -118,12 +121,13 @@ def clients(python: str, url: str) -> Iterator[Client]:
     """Yield the clients that are here; those without words cannot be tried."""
     if which("curl"):
         yield Client("curl", ["curl", "--silent", "--show-error", url])
+    if which("wget"):
+        yield Client("wget", ["wget", "--no-verbose", "--output-document=-", "--content-on-error", url], _WGET)
     for package, program in _PYTHON.items():
         if _has(python, package):
             words = [python, "-c", f"url = {url!r}\n{program}"]
             yield Client(f"Python, {package}", words, _HINTS.get(package, ""))
-    if _has(python, "stripe"):
-        yield Client("Python, stripe", [], _HINTS["stripe"])
+    yield from (Client(f"Python, {one}", [], _HINTS[one]) for one in ("pycurl", "stripe") if _has(python, one))
     if which("node"):
         yield Client("Node.js, fetch", ["node", "-e", _NODE, url])
     if which("go"):

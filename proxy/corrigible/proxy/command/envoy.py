@@ -16,7 +16,6 @@ from corrigible.proxy.envoy.gateway import Gateway, is_asking_for_target, media_
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.rules.errors import CorrigibleError
-from corrigible.schema.command_line import several
 
 from . import options
 from .envoy_engine import GRACE
@@ -39,34 +38,7 @@ def add(commands: options.Subparsers) -> None:
     groups = options.Groups(config)
     options.add_api(groups, listen="127.0.0.1:8080")
     options.add_callers_side(groups)
-    several(
-        groups.operation,
-        "--corrector",
-        metavar="HOST:PORT",
-        help="address of a corrector, or unix:PATH; repeatable: a caller always gets the same one",
-    )
-    groups.operation.add_argument(
-        "--for",
-        dest="target",
-        metavar="|".join(_TARGETS),
-        default="envoy",
-        help="envoy: a bootstrap file; gateway: an EnvoyPatchPolicy of Envoy Gateway; istio: an EnvoyFilter; "
-        "default: %(default)s",
-    )
-    groups.operation.add_argument(
-        "--name", default="corrigible", help="name of the Kubernetes object; default: %(default)s"
-    )
-    groups.operation.add_argument(
-        "--gateway-listener",
-        metavar="NAMESPACE/GATEWAY/LISTENER",
-        default="default/eg/http",
-        help="Envoy Gateway's name of the listener that is patched; default: %(default)s",
-    )
-    groups.operation.add_argument(
-        "--ext-proc",
-        action="store_true",
-        help="for a corrector that runs with --ext-proc: the gateway asks it by this protocol, not by filters in Lua",
-    )
+    options.add(groups, "envoy")
     config.set_defaults(run=run)
 
 

@@ -36,6 +36,8 @@ def reason_against(started: Resolved) -> str | None:
         return f"--engine-mode {args.engine_mode} needs mitmproxy"
     if config is not None and config.text.apis:
         return "several APIs in one proxy need mitmproxy"
+    if args.drift:
+        return "--drift needs mitmproxy: Envoy shows successes to nobody"
     if find_spec("httptools") is None:
         return f"its correctors are not installed: {install_line('envoy')}"
     from corrigible.proxy.envoy import CannotStart, envoy_path

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
@@ -30,7 +31,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
 from corrigible.rules.errors import CorrigibleError, did_you_mean
-from corrigible.schema.extra import install_line
+from corrigible.schema.extra import install_line, needs
 
 if TYPE_CHECKING:
     from .config_file import Config
@@ -66,6 +67,12 @@ def needing_grpc() -> Iterator[None]:
         raise UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
 
 
+def need_mitmproxy(program: str) -> None:
+    """Raise UsageError where mitmproxy is not installed."""
+    if find_spec("mitmproxy") is None:
+        raise UsageError(needs(program, "mitmproxy"))
+
+
 def one_of(option: str, word: str, choices: Sequence[str]) -> str:
     """Return the word. Raises UsageError, with the nearest choice, if it is none of them."""
     if word not in choices:
@@ -98,10 +105,10 @@ def table() -> Mapping[str, Any]:
     return tomllib.loads(files(__package__).joinpath("options.toml").read_text("utf-8"))
 
 
-def _add(groups: Groups, section: str, **defaults: str | float) -> None:
+def add(groups: Groups, section: str, **defaults: str | float) -> None:
     """Add the options of a section of `options.toml`."""
     for name, row in table()[section].items():
-        more = {key: row[key] for key in ("metavar", "default") if key in row}
+        more = {key: row[key] for key in ("metavar", "default", "dest") if key in row}
         if (dest := name.replace("-", "_")) in defaults:
             more["default"] = defaults[dest]
         getattr(groups, row["group"]).add_argument(
@@ -111,17 +118,17 @@ def _add(groups: Groups, section: str, **defaults: str | float) -> None:
 
 def add_api(groups: Groups, *, listen: str) -> None:
     """Add what says which API is corrected, and how. `listen` is the default of `--listen`."""
-    _add(groups, "api", listen=listen, mode=Mode.REFLECTIVE.value, time_limit=Limits().seconds_with_lookups)
+    add(groups, "api", listen=listen, mode=Mode.REFLECTIVE.value, time_limit=Limits().seconds_with_lookups)
 
 
 def add_callers_side(groups: Groups) -> None:
     """Add what is about the callers' side: its certificate, and the addresses that answers name."""
-    _add(groups, "callers", rewrite_location=Rewritten.REDIRECTS.value)
+    add(groups, "callers", rewrite_location=Rewritten.REDIRECTS.value)
 
 
 def add_proxy(groups: Groups) -> None:
     """Add what a running proxy has besides: what carries its traffic, and what it tells of itself."""
-    _add(groups, "proxy", **{f"{one.name}_timeout": f"{getattr(Timeouts(), one.name):g}" for one in fields(Timeouts)})
+    add(groups, "proxy", **{f"{one.name}_timeout": f"{getattr(Timeouts(), one.name):g}" for one in fields(Timeouts)})
 
 
 class Address(NamedTuple):

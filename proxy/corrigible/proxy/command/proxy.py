@@ -121,6 +121,7 @@ def _run_http(
     keep_what_exists()
     with (
         closing(supervision.Supervision(args, label.removeprefix("-> "), at)) as watch,
+        supervision.reporting(args, watch.recorder, plans),
         closing(build_dispatcher(work, loops)) as dispatcher,
     ):
         # Only now: what forks workers has no use for mitmproxy.
@@ -180,9 +181,11 @@ def _run_grpc(plan: GrpcPlan, started: Resolved, identity: Identity | None, said
     )
     label = f"{engine.packs}; {started.mode.value}"
     at = urlsplit(plan.target)
-    with closing(
-        supervision.Supervision(started.args, f"{plan.target} ({label})", {"": (at.hostname or "", at.port or 443)})
-    ) as watch:
+    upstreams = {"": (at.hostname or "", at.port or 443)}
+    with (
+        closing(supervision.Supervision(started.args, f"{plan.target} ({label})", upstreams)) as watch,
+        supervision.reporting(started.args, watch.recorder),
+    ):
         try:
             return serve(
                 settings,

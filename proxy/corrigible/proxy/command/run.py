@@ -27,6 +27,7 @@ from corrigible.rules.errors import CorrigibleError
 
 from . import options
 from .plans import ApiPlan, plan_of
+from .supervision import reporting
 
 if TYPE_CHECKING:
     from corrigible.proxy.access_log.statistics import Recorder
@@ -37,8 +38,9 @@ _NOT_FOUND: Final = 127
 _NOT_EXECUTABLE: Final = 126
 """As shells say of a command that is not there, and of one that cannot be run."""
 _BY_SIGNAL: Final = 128
-_HANDED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""A terminal sends SIGINT to the command as well; who ends this process means the command."""
+_HANDED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
+_OF_TERMINALS: Final = frozenset({signal.SIGQUIT, signal.SIGINT})
+"""What a terminal sends to the command as well."""
 
 
 def add(commands: options.Subparsers) -> None:
@@ -49,42 +51,14 @@ def add(commands: options.Subparsers) -> None:
         description="Run a command whose calls of known APIs go through a proxy: a refusal gets recovery_feedback. "
         "Calls of all other hosts are tunnelled untouched. The exit status is that of the command.",
     )
-    parser.add_argument(
-        "--pack",
-        metavar="[HOST=]NAME_OR_PATH",
-        action="append",
-        default=[],
-        help="rule pack, for the hosts that it names or for HOST[:PORT]; repeatable; default: all that name hosts",
-    )
-    parser.add_argument(
-        "--spec",
-        metavar="HOST=FILE",
-        action="append",
-        default=[],
-        help="the description of the API at HOST[:PORT]: a file or a URL; repeatable",
-    )
-    parser.add_argument("--config", metavar="FILE", help="the configuration whose apis: are known by their host")
-    parser.add_argument(
-        "--mode",
-        default=Mode.REFLECTIVE.value,
-        help="what to add to errors; default: reflective",
-    )
-    parser.add_argument("--no-lookups", action="store_true", help="send no requests of the proxy's own")
-    parser.add_argument("--upstream-ca", metavar="FILE", type=Path, help="further certificates to verify APIs by")
-    parser.add_argument("--log", metavar="FILE.jsonl", type=Path, help="write a line for each refusal into a file")
-    parser.add_argument(
-        "--report",
-        metavar="FILE",
-        type=Path,
-        help="write at the end what was refused and what would have mended it: .html, .json, or .md for issues",
-    )
-    parser.add_argument("--quiet", action="store_true", help="no line for each refusal, and no summary")
+    options.add(options.Groups(parser), "run", mode=Mode.REFLECTIVE.value)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command and its arguments")
     parser.set_defaults(run=run, time_limit=Limits().seconds_with_lookups, query_mode=False)
 
 
 def run(given: argparse.Namespace) -> int:
     """Run the command. Exit status: its own; 128 and the signal that ended it; 126, 127 as shells say; 2 our usage."""
+    options.need_mitmproxy(_PROGRAM)
     words = given.command[1:] if given.command[:1] == ["--"] else given.command
     try:
         if not words:
@@ -156,6 +130,8 @@ def _configured(given: argparse.Namespace, mode: Mode) -> Iterator[ApiPlan]:
     from .config_file import read_config
 
     config = read_config(Path(given.config))
+    if not config.text.apis:
+        raise options.UsageError(f"--config {given.config}: it has no apis, and other options in it are not read")
     for api in config.text.apis or []:
         plan = plan_of(api, config, given, mode, _ANYWHERE)
         hosts = api.hosts or frozenset([urlsplit(api.upstream).netloc.lower()])
@@ -166,7 +142,6 @@ def _run(
     given: argparse.Namespace, words: Sequence[str], plans: Sequence[ApiPlan], kubeconfig: Kubeconfig, folder: Path
 ) -> int:
     from corrigible.proxy.access_log.entry import AccessLog
-    from corrigible.proxy.access_log.refusal_report import RefusalReport
     from corrigible.proxy.access_log.statistics import Recorder
     from corrigible.proxy.access_log.terminal import standard_error
     from corrigible.proxy.build import build_dispatcher, build_loops
@@ -174,8 +149,7 @@ def _run(
     from corrigible.proxy.runtime.fork_server import keep_what_exists
 
     terminal = standard_error(quiet=given.quiet, program=_PROGRAM)
-    report = [RefusalReport(given.report)] if given.report is not None else []
-    recorder = Recorder(AccessLog(given.log) if given.log is not None else None, terminal, report)
+    recorder = Recorder(AccessLog(given.log) if given.log is not None else None, terminal)
     loops = build_loops()
     routes = []
     for plan in plans:
@@ -186,7 +160,10 @@ def _run(
     apis = ApiRoutes(routes, are_passed_by=True)
     known = sorted(host for plan in plans for host in plan.hosts)
     keep_what_exists()
-    with closing(build_dispatcher({route.task: route.corrector.correct for route in routes}, loops)) as dispatcher:
+    with (
+        reporting(given, recorder, plans),
+        closing(build_dispatcher({route.task: route.corrector.correct for route in routes}, loops)) as dispatcher,
+    ):
         # Only now: what forks workers has no use for mitmproxy.
         from corrigible.proxy.mitm.server import Settings, authority, serve
 
@@ -200,7 +177,6 @@ def _run(
             only_hosts=known,
             authority=own.parent,
         )
-        child = _Child(words, known, own, kubeconfig, folder, recorder)
 
         async def both() -> int:
             stop, address = asyncio.Event(), asyncio.get_running_loop().create_future()
@@ -209,13 +185,16 @@ def _run(
             )
             await asyncio.wait([serving, address], return_when=asyncio.FIRST_COMPLETED)
             try:
-                return await child.run(await address) if address.done() else _BY_SIGNAL
+                if not address.done():
+                    return _BY_SIGNAL
+                variables = _variables(address.result(), known, own, kubeconfig, folder)
+                return await _command(words, variables, recorder)
             finally:
                 stop.set()
                 await serving
 
         status = asyncio.run(both())
-    recorder.close()
+        recorder.close()
     return status
 
 
@@ -246,47 +225,35 @@ def _credentials(kubeconfig: Kubeconfig, folder: Path) -> Path:
     return written
 
 
-class _Child:
-    """The command."""
+async def _command(words: Sequence[str], variables: Mapping[str, str], recorder: Recorder) -> int:
+    """Run the command in an environment; return the exit status."""
+    with _signals_handed_on() as processes:
+        try:
+            process = await asyncio.create_subprocess_exec(*words, env=variables)
+        except FileNotFoundError:
+            recorder.say(f"{words[0]}: no such command")
+            return _NOT_FOUND
+        except OSError as problem:
+            recorder.say(f"{words[0]}: {(problem.strerror or str(problem)).lower()}")
+            return _NOT_EXECUTABLE
+        processes.append(process)
+        status = await process.wait()
+    return status if status >= 0 else _BY_SIGNAL - status
 
-    def __init__(
-        self,
-        words: Sequence[str],
-        known: Sequence[str],
-        authority: Path,
-        kubeconfig: Kubeconfig,
-        folder: Path,
-        recorder: Recorder,
-    ) -> None:
-        self._words, self._known, self._authority = words, known, authority
-        self._kubeconfig, self._folder, self._recorder = kubeconfig, folder, recorder
 
-    async def run(self, address: str) -> int:
-        """Run the command with the proxy at this address; return the exit status."""
-        with _signals_handed_on() as processes:
-            try:
-                process = await asyncio.create_subprocess_exec(*self._words, env=self._environment(address))
-            except FileNotFoundError:
-                self._recorder.say(f"{self._words[0]}: no such command")
-                return _NOT_FOUND
-            except OSError as problem:
-                self._recorder.say(f"{self._words[0]}: {(problem.strerror or str(problem)).lower()}")
-                return _NOT_EXECUTABLE
-            processes.append(process)
-            status = await process.wait()
-        return status if status >= 0 else _BY_SIGNAL - status
-
-    def _environment(self, address: str) -> Mapping[str, str]:
-        bundle = self._folder / "trusted.pem"
-        own = self._authority.read_text("utf-8")
-        bundle.write_text(f"{trusted(os.environ)}\n{own}", "utf-8")
-        found = environment(os.environ, address, self._known, bundle)
-        if self._kubeconfig.clusters:
-            copy = self._folder / "kubeconfig"
-            copy.touch(0o600)
-            copy.write_text(self._kubeconfig.copy(self._authority), "utf-8")
-            found["KUBECONFIG"] = str(copy)
-        return found
+def _variables(
+    address: str, known: Sequence[str], authority: Path, kubeconfig: Kubeconfig, folder: Path
+) -> Mapping[str, str]:
+    """Return the environment of the command, with the proxy at this address."""
+    bundle = folder / "trusted.pem"
+    bundle.write_text(f"{trusted(os.environ)}\n{authority.read_text('utf-8')}", "utf-8")
+    found = environment(os.environ, address, known, bundle)
+    if kubeconfig.clusters:
+        copy = folder / "kubeconfig"
+        copy.touch(0o600)
+        copy.write_text(kubeconfig.copy(authority, address), "utf-8")
+        found["KUBECONFIG"] = str(copy)
+    return found
 
 
 @contextmanager
@@ -296,14 +263,22 @@ def _signals_handed_on() -> Iterator[list[asyncio.subprocess.Process]]:
     loop = asyncio.get_running_loop()
 
     def hand_on(number: signal.Signals) -> None:
-        for process in processes:
+        for process in processes if number not in _OF_TERMINALS or not _is_in_front() else ():
             process.send_signal(number)
 
     for number in _HANDED_ON:
         loop.add_signal_handler(number, hand_on, number)
-    loop.add_signal_handler(signal.SIGINT, lambda: None)
     try:
         yield processes
     finally:
-        for number in (*_HANDED_ON, signal.SIGINT):
+        for number in _HANDED_ON:
             loop.remove_signal_handler(number)
+
+
+def _is_in_front() -> bool:
+    """Whether a terminal sends its signals to this process, and so to the command."""
+    try:
+        with open(os.ctermid(), "rb", buffering=0) as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False

@@ -7,8 +7,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from corrigible.proxy.access_log.entry import AccessLog
 from corrigible.proxy.access_log.statistics import Listener, Recorder, on_hangup
@@ -17,9 +19,52 @@ from corrigible.proxy.admin.reload import Reloader
 from corrigible.schema.extra import needs
 
 from .options import UsageError, parse_listen
+from .plans import ApiPlan
+from .spec_option import spec_files
 
 if TYPE_CHECKING:
+    from corrigible.adapters.drift import Judged
     from corrigible.proxy.admin.server import AdminServer
+
+
+@contextmanager
+def reporting(args: argparse.Namespace, recorder: Recorder, plans: Iterable[ApiPlan] = ()) -> Iterator[None]:
+    """Have some of what passes judged meanwhile (`--drift`), and the report written at the end. Raises UsageError.
+
+    It forks a worker: call it while the process has one thread. Without plans it is about gRPC.
+    """
+    if args.drift:
+        from corrigible.proxy.access_log.drift import DriftWatch
+
+        judges = dict(_judges(args, plans))
+        if not judges:
+            raise UsageError("--drift judges by the API's description: give --spec, or --descriptors for gRPC")
+        if not str(args.drift_sample).isdecimal() or int(args.drift_sample) < 1:
+            raise UsageError(f"--drift-sample {args.drift_sample}: not a number from 1 on")
+        recorder.drift = DriftWatch(judges, int(args.drift_sample), recorder)
+    if args.report is not None:
+        from corrigible.proxy.access_log.refusal_report import RefusalReport
+
+        recorder.listen(RefusalReport(args.report, recorder.drift))
+    try:
+        yield
+    finally:
+        if recorder.drift is not None:
+            recorder.drift.close()
+
+
+def _judges(args: argparse.Namespace, plans: Iterable[ApiPlan]) -> Iterator[tuple[str, Callable[[Any], Judged]]]:
+    from corrigible.proxy.access_log.drift import CALL, HttpJudging
+
+    for plan in plans:
+        if plan.specs and find_spec("openapi_core") is None:
+            raise UsageError(needs("--drift", "drift"))
+        if plan.specs:
+            yield plan.task, HttpJudging(spec_files(plan.specs), plan.base)
+    if not plans and args.descriptors is not None:
+        from corrigible.adapters.drift import ProtobufJudge
+
+        yield CALL, ProtobufJudge(args.descriptors).judged
 
 
 class Supervision:

@@ -55,6 +55,8 @@ class CallResult:
     """The address of who calls, without a port."""
     failure: str | None = None
     """What was wrong with the upstream, where gRPC itself made the status: nobody there answered."""
+    answer: bytes | None = None
+    """Of a method that is known to give one message."""
 
 
 class CallObserver(Protocol):
@@ -156,7 +158,7 @@ class Forwarder(grpc.GenericRpcHandler):
         kept_request = request if len(request) <= KEPT else None
         left = context.time_remaining()
         ending = CallResult(
-            method, metadata, kept_request, code, message, trailers, started, left, _peer(context), failure
+            method, metadata, kept_request, code, message, trailers, started, left, _peer(context), failure, answer
         )
         trailers = await self._trailers(ending)
         if code:

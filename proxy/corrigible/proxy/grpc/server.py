@@ -23,6 +23,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc import aio
 
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
+from corrigible.proxy.access_log.drift import CALL as SAMPLED
+from corrigible.proxy.access_log.drift import LARGEST
 from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.admin.reload import Part, reload_all
@@ -324,6 +326,8 @@ async def _serve(
     forced.cancel()
     await server.stop(None)
     await draining
+    if recorder.drift is not None:
+        await recorder.drift.finish()
     return 0
 
 
@@ -335,6 +339,11 @@ def reporter(recorder: Recorder, api: str) -> Callable[[CallOutcome], None]:
     """Return what records calls that ended. `api` is what the log and the metrics call the API."""
 
     def record(ended: CallOutcome) -> None:
+        call, drift = ended.call, recorder.drift
+        if drift is not None and not call.code and call.answer is not None and drift.wants(SAMPLED, "", call.method, 0):
+            size = len(call.answer) + len(call.request or b"")
+            is_whole = call.request is not None and size <= LARGEST
+            drift.offer(SAMPLED, api, (call.method, call.request, call.answer) if is_whole else None)
         if not ended.call.code and not recorder.wants_successes:
             recorder.count_success(api, ended.outcome.operation, HTTP[0], time.time() - ended.call.started)
             return

@@ -13,6 +13,7 @@ from contextlib import suppress
 from mitmproxy import http, tcp, websocket
 from mitmproxy.proxy import server_hooks
 
+from corrigible.proxy.access_log.drift import LARGEST, CopiedBody, DriftWatch
 from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.core.mode import ModeChoice
@@ -37,6 +38,8 @@ PREFIX = "Recovery-Feedback-Prefix"
 """Below which path an API is, in what may be its refusals: clients follow what it suggests nowhere else on the host."""
 PASSED_BY = "corrigible.passed by"
 """In a flow's metadata: its host is none of those that the proxy knows."""
+SAMPLED = "corrigible.sampled"
+"""In a flow's metadata: a copy of its answer, which is to be judged by the description."""
 _NO_API = "the configuration has no API for this host and path"
 
 
@@ -137,6 +140,25 @@ class CorrectionAddon:
                 flow.metadata[CANDIDATE] = choice
         elif length is None or length > BUFFER_LIMIT:
             response.stream = True
+        if self._recorder.drift is not None and not is_event_stream and response.status_code >= 200:
+            self._take_sample(flow, response)
+
+    def _take_sample(self, flow: http.HTTPFlow, response: http.Response) -> None:
+        """Have the answer copied while it passes, if it is to be judged. One that is buffered is copied at its end."""
+        drift, head = self._recorder.drift, request_head(flow)
+        with suppress(Exception):  # our own failure: the answer passes
+            if drift is not None and drift.wants(self._api(flow).task, head.method, head.path, response.status_code):
+                flow.metadata[SAMPLED] = copy = CopiedBody()
+                response.stream = response.stream if CANDIDATE in flow.metadata else copy
+
+    def _offer_sample(self, flow: http.HTTPFlow, drift: DriftWatch, response: http.Response) -> None:
+        with suppress(Exception):  # the same
+            copy: CopiedBody = flow.metadata.pop(SAMPLED)
+            body = copy.body if response.stream is copy else None if response.stream else response.data.content
+            request_body = flow.request.data.content
+            is_whole = body is not None and request_body is not None and len(body) + len(request_body) <= 2 * LARGEST
+            native = HttpExchange(request_head(flow), request_body or b"", response_head(response), bytes(body or b""))
+            drift.offer(self._api(flow).task, self._found(flow).label, native if is_whole else None)
 
     def _api(self, flow: http.HTTPFlow) -> ApiRoute:
         api = self._apis.only or flow.metadata.get(API)
@@ -168,6 +190,8 @@ class CorrectionAddon:
         """Correct a candidate (that is the awaitable), or log the exchange."""
         if PASSED_BY in flow.metadata:
             return None
+        if SAMPLED in flow.metadata and self._recorder.drift is not None and flow.response is not None:
+            self._offer_sample(flow, self._recorder.drift, flow.response)
         if self.is_candidate(flow):
             return self._correct(flow)
         status, operation = 0, ""

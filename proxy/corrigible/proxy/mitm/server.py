@@ -236,6 +236,8 @@ async def serve(
         if recorder is not None:
             recorder.is_draining = True
         await _drain(listener, force_stop, recorder)
+        if recorder is not None and recorder.drift is not None:
+            await recorder.drift.finish()
     finally:
         lookups.close()
         await master.done()
