@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from corrigible.adapters.base import Adapter, Described, Undescribed
 from corrigible.adapters.formats.generic import MappedFormat
@@ -178,3 +181,11 @@ def work_of(served: Served, loops: SharedLoops | None) -> Served:
 def build_loops() -> SharedLoops:
     """Make the memory of a loop breaker; what it calls a caller means nothing to anybody else."""
     return SharedLoops(secrets.token_bytes(32))
+
+
+def build_tools_corrector(packs: Sequence[str | Path], description: Mapping[str, Any]) -> HttpCorrector:
+    """Return what corrects calls of the tools that an OpenAPI description has as operations."""
+    with TemporaryDirectory(prefix="corrigible-") as folder:
+        file = Path(folder) / "openapi.json"
+        file.write_text(json.dumps(description), "utf-8")
+        return build_corrector(packs, spec=file, loops=build_loops())

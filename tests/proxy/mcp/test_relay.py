@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.proxy.access_log.statistics import Recorder
-from corrigible.proxy.command.mcp_proxy import corrector_of
-from corrigible.proxy.mcp.relay import META, Relay
+from corrigible.proxy.build import build_tools_corrector
+from corrigible.proxy.mcp.relay import META, Relay, Tools
 from corrigible.schema.feedback import parse
 
 RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text("utf-8"))
@@ -21,7 +22,7 @@ RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text("utf-8
 
 
 def relay() -> Relay:
-    return Relay(lambda description: corrector_of([], description), Recorder())
+    return Relay(Tools(partial(build_tools_corrector, [])), Recorder())
 
 
 def request(method: str, number: int, **params: Any) -> bytes:

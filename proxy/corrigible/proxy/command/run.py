@@ -33,10 +33,8 @@ if TYPE_CHECKING:
 
 _PROGRAM: Final = "corrigible run"
 _ANYWHERE: Final = options.Address("127.0.0.1", 0)
-_NOT_FOUND: Final = 127
 _NOT_EXECUTABLE: Final = 126
-"""As shells say of a command that is not there, and of one that cannot be run."""
-_BY_SIGNAL: Final = 128
+"""As shells say of a command that cannot be run."""
 _HANDED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """A terminal sends SIGINT to the command as well; who ends this process means the command."""
 
@@ -79,16 +77,14 @@ def add(commands: options.Subparsers) -> None:
         help="write at the end what was refused and what would have mended it: .html, .json, or .md for issues",
     )
     parser.add_argument("--quiet", action="store_true", help="no line for each refusal, and no summary")
-    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command and its arguments")
+    options.add_command(parser, "command")
     parser.set_defaults(run=run, time_limit=Limits().seconds_with_lookups, query_mode=False)
 
 
 def run(given: argparse.Namespace) -> int:
     """Run the command. Exit status: its own; 128 and the signal that ended it; 126, 127 as shells say; 2 our usage."""
-    words = given.command[1:] if given.command[:1] == ["--"] else given.command
     try:
-        if not words:
-            raise options.UsageError("a command is required: corrigible run -- COMMAND")
+        words = options.words_of(given, _PROGRAM)
         mode = Mode(options.one_of("--mode", given.mode, [one.value for one in Mode]))
         kubeconfig = Kubeconfig(os.environ)
         plans = _plans(given, mode, kubeconfig)
@@ -209,7 +205,7 @@ def _run(
             )
             await asyncio.wait([serving, address], return_when=asyncio.FIRST_COMPLETED)
             try:
-                return await child.run(await address) if address.done() else _BY_SIGNAL
+                return await child.run(await address) if address.done() else options.BY_SIGNAL
             finally:
                 stop.set()
                 await serving
@@ -268,13 +264,13 @@ class _Child:
                 process = await asyncio.create_subprocess_exec(*self._words, env=self._environment(address))
             except FileNotFoundError:
                 self._recorder.say(f"{self._words[0]}: no such command")
-                return _NOT_FOUND
+                return options.NOT_FOUND
             except OSError as problem:
                 self._recorder.say(f"{self._words[0]}: {(problem.strerror or str(problem)).lower()}")
                 return _NOT_EXECUTABLE
             processes.append(process)
             status = await process.wait()
-        return status if status >= 0 else _BY_SIGNAL - status
+        return options.exit_status(status)
 
     def _environment(self, address: str) -> Mapping[str, str]:
         bundle = self._folder / "trusted.pem"

@@ -52,18 +52,46 @@ class _Asked(NamedTuple):
     params: Mapping[str, Any]
 
 
+class Tools:
+    """The tools that a server has listed in a session, and what corrects their calls."""
+
+    def __init__(self, made: Callable[[Mapping[str, Any]], HttpCorrector]) -> None:
+        """`made` makes a corrector of an OpenAPI description of the tools."""
+        self._made = made
+        self.known: dict[str, Mapping[str, Any]] = {}
+        self._corrector: HttpCorrector | None = None
+        """None where the tools have changed since it was made."""
+
+    def learn(self, listed: Any, *, is_first: bool) -> None:
+        """Take note of a page of the list. The first one replaces what was known."""
+        if not isinstance(listed, list):
+            return
+        if is_first:
+            self.known.clear()
+        for tool in listed[: _MOST_TOOLS - len(self.known)]:
+            if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+                self.known[tool["name"]] = tool
+        self._corrector = None
+
+    def corrector(self) -> HttpCorrector:
+        """Return what corrects calls of these tools. It is made when the first call is refused."""
+        if self._corrector is None:
+            self._corrector = self._made(description(self.known.values()))
+        return self._corrector
+
+
 class Relay:
     """One session. Nothing raises: what cannot be read passes."""
 
-    def __init__(
-        self, corrector: Callable[[Mapping[str, Any]], HttpCorrector], recorder: Recorder, *, longest: int = 1 << 20
-    ) -> None:
-        """`corrector` makes one of an OpenAPI description of the tools. Messages longer than `longest` bytes pass."""
-        self._made, self._recorder, self._longest = corrector, recorder, longest
+    def __init__(self, tools: Tools, recorder: Recorder, *, longest: int = 1 << 20) -> None:
+        """Messages longer than `longest` bytes pass."""
+        self._tools, self._recorder, self._longest = tools, recorder, longest
         self._asked: OrderedDict[str, _Asked] = OrderedDict()
-        self._tools: dict[str, Mapping[str, Any]] = {}
-        self._corrector: HttpCorrector | None = None
-        """None where the tools have changed since it was made."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer is to be looked at."""
+        return bool(self._asked)
 
     def of_client(self, message: bytes) -> None:
         """Take note of a message of the client."""
@@ -86,7 +114,9 @@ class Relay:
             return message
         try:
             if asked.method == "tools/list":
-                self._learn(asked, parsed)
+                result = parsed.get("result")
+                listed = result.get("tools") if isinstance(result, dict) else None
+                self._tools.learn(listed, is_first=not asked.params.get("cursor"))
                 return message
             return self._answered(asked, parsed, message)
         except Exception as problem:
@@ -94,28 +124,15 @@ class Relay:
             self._recorder.say(f"a mistake of ours, the answer passes: {type(problem).__name__}")
             return message
 
-    def _learn(self, asked: _Asked, answer: Mapping[str, Any]) -> None:
-        result = answer.get("result")
-        tools = result.get("tools") if isinstance(result, dict) else None
-        if not isinstance(tools, list):
-            return
-        if not asked.params.get("cursor"):  # the first page of the list as it is now
-            self._tools.clear()
-        for tool in tools[: _MOST_TOOLS - len(self._tools)]:
-            if isinstance(tool, dict) and isinstance(tool.get("name"), str):
-                self._tools[tool["name"]] = tool
-        self._corrector = None
-
     def _answered(self, asked: _Asked, answer: Mapping[str, Any], message: bytes) -> bytes:
         name = asked.params.get("name")
         text = text_of_tool(answer, str(name))
         if text is None or not isinstance(name, str) or _has_feedback(answer):
             return message
-        if self._corrector is None:
-            self._corrector = self._made(description(self._tools.values()))
+        corrector = self._tools.corrector()
         error, started = answer.get("error"), time.time()
         status = _STATUSES.get(error.get("code", 0), 400) if isinstance(error, dict) else 400
-        is_known = name in self._tools or not self._tools
+        is_known = name in self._tools.known or not self._tools.known
         body = asked.params.get("arguments") or {} if is_known else asked.params
         native = HttpExchange(
             RequestHead("POST", path_of(name) if is_known else _CALL, _JSON),
@@ -123,8 +140,8 @@ class Relay:
             ResponseHead(status if is_known else 400, _JSON),
             orjson.dumps({"message": text}),
         )
-        steps = self._corrector.correct(native, id=json.dumps(answer["id"]), started=started)
-        outcome = run_with_lookups_sync(steps, lambda lookup: NO_ANSWER, self._corrector.limits)
+        steps = corrector.correct(native, id=json.dumps(answer["id"]), started=started)
+        outcome = run_with_lookups_sync(steps, lambda lookup: NO_ANSWER, corrector.limits)
         seconds = time.time() - started
         entry = Entry(started, "", "CALL", name, status, "untouched", seconds * 1000, correction=seconds)
         self._recorder.write(with_outcome(entry, outcome))
