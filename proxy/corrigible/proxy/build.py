@@ -16,6 +16,7 @@ from typing import Any
 
 from corrigible.adapters.base import Adapter, Described, Undescribed
 from corrigible.adapters.formats.generic import MappedFormat
+from corrigible.adapters.formats.wrapped_calls import TOOL
 from corrigible.adapters.mapping.map_index import MapIndex, Maps, map_files, maps_of_pack, read_map
 from corrigible.adapters.operation import Operations
 from corrigible.adapters.registry import adapter_for
@@ -185,7 +186,10 @@ def build_loops() -> SharedLoops:
 
 def build_tools_corrector(packs: Sequence[str | Path], description: Mapping[str, Any]) -> HttpCorrector:
     """Return what corrects calls of the tools that an OpenAPI description has as operations."""
-    with TemporaryDirectory(prefix="corrigible-") as folder:
+    with TemporaryDirectory(prefix="corrigible-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)  # who runs the proxy did not write the schemas
         file = Path(folder) / "openapi.json"
         file.write_text(json.dumps(description), "utf-8")
-        return build_corrector(packs, spec=file, loops=build_loops())
+        profiles = load_profiles(packs, file)
+    tools = [replace(one, adapter=replace(one.adapter, formats=(TOOL,))) for one in profiles]
+    return HttpCorrector(Engine(tools, clock=time.thread_time), loops=build_loops())

@@ -6,6 +6,7 @@ section 5.1. What is inside the envelope is read as any other answer, about the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -22,7 +23,6 @@ from .text_shapes import Told, told_in
 
 TOOL_ERROR: Final = "TOOL_ERROR"
 """A result with `isError`: tools give no codes."""
-_PREFIX: Final = "Input validation error: "
 _ANY: Final = GenericFormat()
 
 
@@ -57,12 +57,23 @@ class McpFormat:
         asked = exchange.request.body
         if not isinstance(body, dict) or not isinstance(asked, dict) or "jsonrpc" not in asked:
             return ()
-        match body:
-            case {"error": {"code": int() as code, "message": str() as message} as error}:
-                return _of_call(str(code), {"message": message, "data": error.get("data")}, exchange)
-            case {"result": {"isError": True, "content": [{"type": "text", "text": str() as text}, *_]}}:
-                return _of_call(TOOL_ERROR, {"message": text}, exchange)
-        return ()
+        said = text_of_tool(body, str(value_at(exchange.request, "/body/params/name")))
+        if said is None:
+            return ()
+        error = body.get("error")
+        if isinstance(error, dict):
+            return _of_call(str(error.get("code", "")), {"message": said, "data": error.get("data")}, exchange)
+        return _of_call(TOOL_ERROR, {"message": said}, exchange)
+
+
+class ToolFormat:
+    """What a tool says of its arguments, which are the body: nothing else of a request is meant, whatever its name."""
+
+    name = GenericFormat.name
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        call = replace(exchange.request, path="", query={}, headers={})
+        return _ANY.read(replace(exchange, request=call), body)
 
 
 def text_of_tool(answer: Mapping[str, Json], tool: str) -> str | None:
@@ -70,26 +81,23 @@ def text_of_tool(answer: Mapping[str, Json], tool: str) -> str | None:
     match answer:
         case {"error": {"message": str() as text}}:
             return _plain(text, tool)
-        case {"result": {"isError": True, "content": [{"type": "text", "text": str() as text}, *_]}}:
-            return _plain(text, tool)
+        case {"result": {"isError": True, "content": [*items]}}:
+            texts = [item["text"] for item in items if isinstance(item, dict) and isinstance(item.get("text"), str)]
+            return "\n".join(_plain(text, tool) for text in texts[:_MOST_TEXTS]) if texts else None
     return None
 
 
 def _plain(text: str, tool: str) -> str:
-    """Take away the words of the SDKs of Python and TypeScript, and of fastmcp: they say that a call is refused."""
-    words = [before.replace("TOOL", tool) for before in _BEFORE]
-    while (cut := next((text.removeprefix(one) for one in words if text.startswith(one)), None)) is not None:
-        text = cut
+    """Take away what SDKs say before a text: that a call is refused, and of which tool."""
+    named = re.compile(rf"[^\W\d_][^:\n]{{2,40}}?[ '\"`]{re.escape(tool[:_LONGEST_NAME])}['\"`]?:\s+")
+    while (before := _BEFORE.match(text) or named.match(text)) is not None:
+        text = text[before.end() :]
     return text
 
 
-_BEFORE: Final = (
-    *(f"MCP error {code}: " for code in (-32600, -32601, -32602, -32603)),
-    "Input validation error: ",
-    "Error executing tool TOOL: ",
-    "Error calling tool 'TOOL': ",
-    "Invalid arguments for tool TOOL: ",
-)
+_MOST_TEXTS: Final = 8
+_LONGEST_NAME: Final = 128
+_BEFORE: Final = re.compile(r"MCP error -?\d{1,6}: |Input validation error: ")
 
 
 def _of_call(code: str, answer: Mapping[str, Json], exchange: Exchange) -> list[Violation]:
@@ -99,8 +107,8 @@ def _of_call(code: str, answer: Mapping[str, Json], exchange: Exchange) -> list[
     tool = value_at(request, "/body/params/name")
     body = value_at(request, place) if place else {}
     call = replace(request, path="", query={}, headers={}, body=body)
-    message = str(answer["message"]).removeprefix(_PREFIX)
-    found = _ANY.read(replace(exchange, request=call), {**answer, "message": message})
+    message = str(answer["message"])
+    found = _ANY.read(replace(exchange, request=call), answer)
     out: list[Violation] = []
     for error in found or [Violation(message=message)]:
         inside = error.pointer.removeprefix("/body") if error.pointer.startswith("/body/") else _quoted(message, body)
@@ -130,3 +138,4 @@ _ARGUMENTS: Final = ("/body/params/arguments", "/body/params")
 
 GRAPHQL: Final = GraphQlFormat()
 MCP: Final = McpFormat()
+TOOL: Final = ToolFormat()

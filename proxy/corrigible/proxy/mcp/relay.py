@@ -26,6 +26,7 @@ from corrigible.proxy.embed.member import mcp_additions, splice
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
+from corrigible.rules.pointer import escape
 
 META: Final = "corrigible/recovery_feedback"
 """The member of `_meta` with the feedback as JSON: for clients, not for the model."""
@@ -175,7 +176,8 @@ def description(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _operation(name: str, schema: Any) -> dict[str, Any]:
-    body = schema if isinstance(schema, dict) else {"type": "object"}
+    root = f"#/paths/{escape(path_of(name))}/post/requestBody/content/application~1json/schema"
+    body = _rooted(schema, root) if isinstance(schema, dict) else {"type": "object"}
     return {
         "post": {
             "operationId": name,
@@ -185,17 +187,38 @@ def _operation(name: str, schema: Any) -> dict[str, Any]:
     }
 
 
+def _rooted(schema: Any, root: str) -> Any:
+    """Return a schema whose references are to places below `root`, where the schema stands."""
+    match schema:
+        case dict():
+            return {
+                name: root + one[1:] if name == "$ref" and isinstance(one, str) and one[:1] == "#" else _rooted(one, root)
+                for name, one in schema.items()
+            }
+        case list():
+            return [_rooted(one, root) for one in schema]
+    return schema
+
+
 def _placed(value: Any, root: str) -> Any:
     """Return feedback about a body as feedback about the call that has the body at `root`."""
     match value:
         case dict():
             return {
-                name: _pointer(one, root) if name in _PLACES and isinstance(one, str) else _placed(one, root)
+                name: _pointed(one, root) if name in _PLACES else _placed(one, root)
                 for name, one in value.items()
             }
         case list() | tuple():
             return [_placed(one, root) for one in value]
     return value
+
+
+def _pointed(place: Any, root: str) -> Any:
+    """Return a pointer or several, and what is none as it is."""
+    if isinstance(place, str):
+        return _pointer(place, root)
+    is_several = isinstance(place, list | tuple) and all(isinstance(one, str) for one in place)
+    return [_pointer(one, root) for one in place] if is_several else _placed(place, root)
 
 
 def _pointer(text: str, root: str) -> str:
