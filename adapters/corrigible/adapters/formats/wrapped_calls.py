@@ -6,7 +6,6 @@ section 5.1. What is inside the envelope is read as any other answer, about the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -89,15 +88,18 @@ def text_of_tool(answer: Mapping[str, Json], tool: str) -> str | None:
 
 def _plain(text: str, tool: str) -> str:
     """Take away what SDKs say before a text: that a call is refused, and of which tool."""
-    named = re.compile(rf"[^\W\d_][^:\n]{{2,40}}?[ '\"`]{re.escape(tool[:_LONGEST_NAME])}['\"`]?:\s+")
-    while (before := _BEFORE.match(text) or named.match(text)) is not None:
-        text = text[before.end() :]
-    return text
+    while True:
+        head, _, rest = text.partition(":")
+        words = head[:_LONGEST_HEAD].split()
+        is_of_tool = len(words) > 1 and words[-1].strip("'\"`") == tool
+        is_of_sdk = words[:2] == ["MCP", "error"] or words == ["Input", "validation", "error"]
+        if not (is_of_tool or is_of_sdk) or not rest[:1].isspace() or "\n" in head:
+            return text
+        text = rest.lstrip()
 
 
 _MOST_TEXTS: Final = 8
-_LONGEST_NAME: Final = 128
-_BEFORE: Final = re.compile(r"MCP error -?\d{1,6}: |Input validation error: ")
+_LONGEST_HEAD: Final = 200
 
 
 def _of_call(code: str, answer: Mapping[str, Json], exchange: Exchange) -> list[Violation]:

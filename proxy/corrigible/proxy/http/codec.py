@@ -316,7 +316,7 @@ class HttpCodec:
 
 
 def changed_answer(response: ResponseHead, body: bytes, change: Callable[[bytes], bytes], limit: int) -> Rewrite | None:
-    """Return an answer with what `change` makes of its body, None where that stays. Raises ValueError as decoding does."""
+    """Return an answer with what `change` makes of its body, None where that stays. Raises ValueError as decoding."""
     if covers_body(response.headers):
         return None
     content = _decoded_body(response, body, limit)

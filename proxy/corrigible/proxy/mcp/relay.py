@@ -192,7 +192,9 @@ def _rooted(schema: Any, root: str) -> Any:
     match schema:
         case dict():
             return {
-                name: root + one[1:] if name == "$ref" and isinstance(one, str) and one[:1] == "#" else _rooted(one, root)
+                name: root + one[1:]
+                if name == "$ref" and isinstance(one, str) and one[:1] == "#"
+                else _rooted(one, root)
                 for name, one in schema.items()
             }
         case list():
@@ -204,10 +206,7 @@ def _placed(value: Any, root: str) -> Any:
     """Return feedback about a body as feedback about the call that has the body at `root`."""
     match value:
         case dict():
-            return {
-                name: _pointed(one, root) if name in _PLACES else _placed(one, root)
-                for name, one in value.items()
-            }
+            return {name: _pointed(one, root) if name in _PLACES else _placed(one, root) for name, one in value.items()}
         case list() | tuple():
             return [_placed(one, root) for one in value]
     return value
