@@ -42,6 +42,8 @@ _STATUSES: Final = {-32603: 500, -32601: 404}
 """By the codes of JSON-RPC 2.0, section 5.1. All others are 400."""
 _PLACES: Final = frozenset({"path", "from", "pointer", "loses"})
 """Members of feedback that are pointers into the request."""
+_LITERAL: Final = frozenset({"parameters", "value", "schema"})
+"""Members that hold what was sent or described, under any name."""
 
 logger = logging.getLogger(__name__)
 
