@@ -91,9 +91,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        listed = {"tools": [{"name": "find", "inputSchema": SCHEMA}]}
+        listed: dict[str, Any] = {"tools": [{"name": "find", "inputSchema": SCHEMA}]}
         is_right = isinstance((asked["params"].get("arguments") or {}).get("limit"), int)
-        result = listed if asked["method"] == "tools/list" else {"content": []} if is_right else REFUSED
+        result: Any = listed if asked["method"] == "tools/list" else {"content": []} if is_right else REFUSED
         text = json.dumps({"id": asked["id"], "jsonrpc": "2.0", "result": result})
         is_events = asked["method"] == "tools/call" and self.path != "/json"
         body = f"{PROGRESS}: ping\n\nevent: message\r\ndata: {text}\r\n\r\n" if is_events else text

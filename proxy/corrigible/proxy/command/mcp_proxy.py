@@ -53,7 +53,7 @@ def run(given: argparse.Namespace) -> int:
     from corrigible.proxy.mcp.relay import Relay, Tools
 
     recorder = Recorder(None, standard_error(quiet=given.quiet, program=_PROGRAM))
-    relay = Relay(Tools(partial(build_tools_corrector, given.pack)), recorder)
+    relay = Relay(Tools(partial(build_tools_corrector, given.pack)), recorder, changes_calls=True)
     try:
         server = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as problem:
@@ -94,11 +94,15 @@ def _forward(relay: Relay, client: int, server: BinaryIO) -> None:
         while data := os.read(client, 1 << 16):
             *ended, rest = data.split(b"\n")
             for message in ended:
-                relay.of_client(b"".join([*begun, message]))
+                passed = relay.of_client(b"".join([*begun, message, b"\n"]))
                 begun = []
+                server.write(passed.on)
+                if passed.back:
+                    sys.stdout.buffer.write(passed.back)
+                    sys.stdout.buffer.flush()
             begun.append(rest)
-            server.write(data)
             server.flush()
+        server.write(b"".join(begun))
         server.close()
     except OSError:  # the server has ended
         return
