@@ -127,7 +127,8 @@ ERROR = {"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "limit:
 @pytest.mark.parametrize("code", [-32602, -32603])
 @pytest.mark.parametrize("where", ["initialize", "call", "nowhere"])
 def test_an_error_is_a_result_only_for_who_asks_for_that(where: str, code: int) -> None:
-    relay, capabilities = session(), {"experimental": {RESULTS: {}}}
+    relay = session()
+    capabilities: dict[str, Any] = {"experimental": {RESULTS: {}}}
     relay.of_client(message("initialize", 9, {"capabilities": capabilities if where == "initialize" else {}}))
     meta = {"io.modelcontextprotocol/clientCapabilities": capabilities} if where == "call" else {}
     relay.of_client(message("tools/call", 2, {"name": "find", "arguments": {}, "_meta": meta}))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.build import build_tools_corrector
 from corrigible.proxy.http.messages import RequestHead
 from corrigible.proxy.mcp.over_http import EventStream, Sessions
@@ -92,7 +93,7 @@ def answered(sessions: Sessions, headers: list[tuple[str, str]], asked: bytes, r
 
 @pytest.mark.parametrize("header", ["Mcp-Session-Id", "Authorization"])
 def test_a_call_is_judged_by_the_tools_of_its_own_session(header: str) -> None:
-    sessions = Sessions(partial(build_tools_corrector, []))
+    sessions = Sessions(partial(build_tools_corrector, []), Recorder())
     refused = {"isError": True, "content": [{"type": "text", "text": "size: the value is not allowed"}]}
     for name, size in (("one", "small"), ("two", "smart")):
         schema = {"type": "object", "properties": {"size": {"enum": [size, "other"]}}}
@@ -110,4 +111,4 @@ def test_a_call_is_judged_by_the_tools_of_its_own_session(header: str) -> None:
     [("GET", b""), ("POST", b""), ("POST", b"["), ("DELETE", b"{}"), ("POST", posted("ping", {})), ("POST", b"[1]")],
 )
 def test_requests_that_call_no_tool_are_not_looked_at(method: str, body: bytes) -> None:
-    assert Sessions(partial(build_tools_corrector, [])).relay(RequestHead(method, "/mcp", []), body) is None
+    assert Sessions(partial(build_tools_corrector, []), Recorder()).relay(RequestHead(method, "/mcp", []), body) is None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from urllib.parse import urlsplit
@@ -89,13 +88,7 @@ class ApiPlan:
         own_location = None if self.upstream is None else OwnLocation(self.upstream, rewritten, self.prefix)
         upstream = Upstream.parse(self.upstream) if self.upstream is not None else None
         label = self.name or engine.packs
-        route = ApiRoute(corrector, self.task, own_location, upstream, self.hosts, self.prefix, self.name, label)
-        if any(profile.pack.text.dialect == "mcp" for profile in engine.profiles):
-            from corrigible.proxy.build import build_tools_corrector
-            from corrigible.proxy.mcp.over_http import Sessions
-
-            route.sessions = Sessions(partial(build_tools_corrector, []))
-        return route
+        return ApiRoute(corrector, self.task, own_location, upstream, self.hosts, self.prefix, self.name, label)
 
     def part(self, relay: Relay | None, route: ApiRoute, *, before: ApiPlan | None = None) -> Part:
         """Return what can be loaded anew of it. `before` is what was said of the API: what differs is told."""

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from .corrector import HttpCorrector
 from .own_location import OwnLocation
-
-if TYPE_CHECKING:
-    from corrigible.proxy.mcp.over_http import Sessions
 
 
 class Upstream(NamedTuple):
@@ -57,8 +54,6 @@ class ApiRoute:
     """What the configuration calls it. Empty where it is the only one."""
     label: str = ""
     """What the log and the metrics call it: its name, else its packs."""
-    sessions: Sessions | None = None
-    """Where it is a server of the Model Context Protocol."""
 
     def takes(self, names: frozenset[str], path: str) -> bool:
         """Whether a request is for this API. `names` are those of the host: without the port, and with it."""

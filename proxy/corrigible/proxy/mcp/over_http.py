@@ -30,10 +30,10 @@ _DATA: Final = b"data:"
 class Sessions:
     """The sessions of one server. Who has none is known by the credentials."""
 
-    def __init__(self, made: Callable[[Mapping[str, Any]], HttpCorrector], recorder: Recorder | None = None) -> None:
+    def __init__(self, made: Callable[[Mapping[str, Any]], HttpCorrector], recorder: Recorder) -> None:
         """`made` makes a corrector of a description of tools."""
         self._made = made
-        self.recorder = recorder or Recorder()
+        self._recorder = recorder
         self._tools: OrderedDict[str, Tools] = OrderedDict()
 
     def relay(self, request: RequestHead, body: bytes) -> Relay | None:
@@ -47,7 +47,7 @@ class Sessions:
         self._tools.move_to_end(session)
         while len(self._tools) > _MOST_SESSIONS:
             self._tools.popitem(last=False)
-        relay = Relay(tools, self.recorder)
+        relay = Relay(tools, self._recorder)
         relay.of_client(body)
         return relay if relay.is_waiting else None
 

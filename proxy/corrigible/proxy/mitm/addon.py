@@ -9,19 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from mitmproxy import http, tcp, websocket
 from mitmproxy.proxy import server_hooks
 
 from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.statistics import Recorder
+from corrigible.proxy.build import build_tools_corrector
 from corrigible.proxy.core.mode import Mode, ModeChoice
 from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
 from corrigible.proxy.http.codec import changed_answer
 from corrigible.proxy.http.corrector import HttpOutcome, size_to_read
 from corrigible.proxy.http.lookup_client import LookupClient, Origin
 from corrigible.proxy.http.messages import DOCUMENTS, HttpExchange, bytes_of, text_of
-from corrigible.proxy.mcp.over_http import EventStream
+from corrigible.proxy.mcp.over_http import EventStream, Sessions
 from corrigible.proxy.mcp.relay import Relay
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, Unanswered, kind_of, unanswered
 from corrigible.rules.lookup import Lookup, LookupAnswer
@@ -61,6 +63,8 @@ class CorrectionAddon:
         self._dispatcher = dispatcher or Dispatcher(largest_here=None)
         self._lookups = lookups
         self._recorder = recorder
+        self._sessions: dict[ApiRoute, Sessions] = {}
+        """Of APIs that are servers of the Model Context Protocol."""
         self.own_addresses: Sequence[tuple[str, int]] = ()
         """Where this proxy listens, to avoid connections to itself."""
 
@@ -162,16 +166,17 @@ class CorrectionAddon:
             return None
 
     def _relay(self, flow: http.HTTPFlow) -> Relay | None:
-        """Return what corrects a call of a tool, None where this is none."""
-        sessions, content = self._found(flow).sessions, flow.request.data.content
-        if sessions is None or not content:
+        """Return what corrects the call of a tool, None where this is none."""
+        api, content = self._found(flow), flow.request.data.content
+        corrector = api.corrector
+        if not content or all(profile.pack.text.dialect != "mcp" for profile in corrector.engine.profiles):
             return None
         try:
             head = request_head(flow)
-            if self._api(flow).corrector.requested_mode(head).mode is not Mode.REFLECTIVE:
+            if corrector.requested_mode(head).mode is not Mode.REFLECTIVE:
                 return None
-            sessions.recorder = self._recorder
-            return sessions.relay(head, content)
+            made = partial(build_tools_corrector, [])
+            return self._sessions.setdefault(api, Sessions(made, self._recorder)).relay(head, content)
         except Exception as problem:  # our own failure: the answer passes
             flow.metadata[REASON] = f"{type(problem).__name__}: {problem}"
             return None
