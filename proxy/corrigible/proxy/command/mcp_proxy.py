@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from functools import partial
+from importlib.resources import files
 from threading import Thread
 from typing import TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import urlsplit
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from corrigible.proxy.mcp.relay import Relay
 
 _PROGRAM: Final = "corrigible mcp-proxy"
-_PACK: Final = "mcp"
+_PACK: Final = files("corrigible.proxy.mcp").joinpath("pack")
+"""Of a server that nothing is known of."""
 
 
 def add(commands: options.Subparsers) -> None:
@@ -72,7 +74,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _over_http(given: argparse.Namespace) -> int:
-    """Serve as `corrigible proxy` with the pack `mcp`."""
+    """Serve as `corrigible proxy` with a pack of `dialect: mcp`."""
     if given.command:
         raise options.UsageError("--upstream cannot be used with a command")
     at = urlsplit(given.upstream)
@@ -81,7 +83,7 @@ def _over_http(given: argparse.Namespace) -> int:
     parser = argparse.ArgumentParser()
     proxy.add(parser.add_subparsers())
     packs = [word for pack in given.pack for word in ("--pack", pack)]
-    words = ["--upstream", f"{at.scheme}://{at.netloc}", "--listen", given.listen, *packs, "--pack", _PACK]
+    words = ["--upstream", f"{at.scheme}://{at.netloc}", "--listen", given.listen, *packs, "--pack", str(_PACK)]
     if at.path.strip("/") and not given.quiet:
         print(f"{_PROGRAM}: clients keep the path: http://{given.listen}{at.path}", file=sys.stderr)
     return proxy.run(parser.parse_args(["proxy", *words, *(["--quiet"] if given.quiet else [])]))
