@@ -168,17 +168,17 @@ class CorrectionAddon:
     def _relay(self, flow: http.HTTPFlow) -> Relay | None:
         """Return what corrects the call of a tool, None where this is none."""
         api, content = self._found(flow), flow.request.data.content
-        corrector = api.corrector
-        if not content or all(profile.pack.text.dialect != "mcp" for profile in corrector.engine.profiles):
+        if not content:
             return None
         try:
-            head = request_head(flow)
+            head, corrector = request_head(flow), api.corrector
+            if all(profile.pack.text.dialect != "mcp" for profile in corrector.engine.profiles):
+                return None
             if corrector.requested_mode(head).mode is not Mode.REFLECTIVE:
                 return None
             made = partial(build_tools_corrector, [])
             return self._sessions.setdefault(api, Sessions(made, self._recorder)).relay(head, content)
-        except Exception as problem:  # our own failure: the answer passes
-            flow.metadata[REASON] = f"{type(problem).__name__}: {problem}"
+        except Exception:  # our own failure: the answer passes
             return None
 
     def is_candidate(self, flow: http.HTTPFlow) -> bool:
