@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from corrigible.adapters.base import Adapter, Described, Undescribed
 from corrigible.adapters.formats.generic import MappedFormat
+from corrigible.adapters.formats.wrapped_calls import TOOL
 from corrigible.adapters.mapping.map_index import MapIndex, Maps, map_files, maps_of_pack, read_map
 from corrigible.adapters.operation import Operations
 from corrigible.adapters.registry import adapter_for
@@ -178,3 +182,14 @@ def work_of(served: Served, loops: SharedLoops | None) -> Served:
 def build_loops() -> SharedLoops:
     """Make the memory of a loop breaker; what it calls a caller means nothing to anybody else."""
     return SharedLoops(secrets.token_bytes(32))
+
+
+def build_tools_corrector(packs: Sequence[str | Path], description: Mapping[str, Any]) -> HttpCorrector:
+    """Return what corrects calls of the tools that an OpenAPI description has as operations."""
+    with TemporaryDirectory(prefix="corrigible-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)  # who runs the proxy did not write the schemas
+        file = Path(folder) / "openapi.json"
+        file.write_text(json.dumps(description), "utf-8")
+        profiles = load_profiles(packs, file)
+    tools = [replace(one, adapter=replace(one.adapter, formats=(TOOL,))) for one in profiles]
+    return HttpCorrector(Engine(tools, clock=time.thread_time), loops=build_loops())

@@ -274,6 +274,9 @@ ORDER = Request("POST", "/orders", body={"name": "", "qty": "x", "items": [{"qty
         ),
         ({"error": {"errors": [], "properties": {"colour": {"errors": ["Too small"]}}}}, ["/body/colour"]),
         ("✖ No number\n  → at qty\n✖ No number\n  → at items[0].qty", ["/body/qty", "/body/items/0/qty"]),
+        ("- qty: no number\n- items[0].qty: no number", ["/body/qty", "/body/items/0/qty"]),
+        ("No number at qty\nNo number at items[0].qty", ["/body/qty", "/body/items/0/qty"]),
+        ("- qty: no number\nThe rest is fine", [""]),
         # Valibot, Symfony's forms
         ({"nested": {"name": ["Invalid length"]}}, ["/body/name"]),
         ({"message": "m", "errors": {"children": {"name": {"errors": ["Empty."]}, "qty": {}}}}, ["/body/name"]),

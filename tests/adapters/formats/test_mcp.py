@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
 import pytest
 
-from corrigible.adapters.formats.wrapped_calls import MCP, TOOL_ERROR
+from corrigible.adapters.formats.wrapped_calls import MCP, TOOL, TOOL_ERROR, text_of_tool
 from corrigible.schema.exchange import Exchange, Request
 
 CALL = {"name": "create_order", "arguments": {"sku": "tea", "quantity": "2", "gift": "2"}}
@@ -77,3 +78,32 @@ def test_what_is_no_error_is_not_read(answer: Any) -> None:
 
 def test_who_did_not_speak_json_rpc_gets_no_reading() -> None:
     assert read(tool_error("no"), Request("POST", "/mcp", body={"id": 7})) == []
+
+
+@pytest.mark.parametrize("name", ["path", "query", "headers", "method", "body", "url"])
+def test_an_argument_may_be_called_like_a_part_of_a_request(name: str) -> None:
+    request = Request("POST", "/tools/find", body={})
+    for place in ([name], [name, "inner"]):
+        body = {"message": json.dumps([{"code": "invalid_type", "path": place, "message": "Required"}])}
+        (error,) = TOOL.read(Exchange(request, 400, {}, b""), body)
+        assert error.pointer == f"/body/{'/'.join(place)}"
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (["Error executing tool t: no"], "no"),
+        (["Error calling tool 't': no"], "no"),
+        (["MCP error -32602: Input validation error: Invalid arguments for tool t: no"], "no"),
+        (["Error executing tool t: Invalid arguments for t:\n- a: no"], "- a: no"),
+        (["t: no"], "t: no"),  # an argument may be called like its tool
+        (["Error executing tool u: no"], "Error executing tool u: no"),
+        (["see http://t:no"], "see http://t:no"),
+        (["Error executing tool t"], "Error executing tool t"),
+        (["one", "two"], "one\ntwo"),
+        ([], None),
+    ],
+)
+def test_what_sdks_say_before_a_text_is_taken_away(said: list[str], text: str | None) -> None:
+    content: list[Any] = [{"type": "text", "text": one} for one in said]
+    assert text_of_tool({"result": {"content": [{"type": "image"}, *content], "isError": True}}, "t") == text

@@ -192,3 +192,15 @@ class TestServer:
         os.kill(outer.process.pid, signal.SIGKILL)  # it cannot clean up: only the lifeline can
         assert ended(inner)
         outer.stop()
+
+
+def test_packages_are_installed_into_a_folder_of_their_own_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(runtimes, "run_tool", lambda command, purpose: commands.append(command))
+    folder = runtimes.python_packages("one>=2", cache=tmp_path)
+    assert runtimes.python_packages("one>=2", cache=tmp_path) == folder
+    assert runtimes.python_packages("other", cache=tmp_path) != folder
+    assert [command[-3:] for command in commands][:1] == [["--target", str(folder), "one>=2"]]
+    assert len(commands) == 2

@@ -7,11 +7,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+from corrigible.adapters.sandbox.server import SandboxError
 from corrigible.proxy.command import mcp
 from corrigible.proxy.command.options import UsageError
+from corrigible.schema.extra import MissingExtra
 
 SPEC = """
 openapi: 3.0.0
@@ -86,3 +89,51 @@ def test_what_is_wrong_with_a_description_is_a_line(
 def test_the_start_prints_no_credentials(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--tool", "list") == 0
     assert capsys.readouterr().err == "1 tools of http://127.0.0.1:9/\n"
+
+
+class _Gone(Exception):
+    """The process goes on as another one."""
+
+
+@pytest.fixture
+def without_sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Run the command where the SDK cannot be imported."""
+    monkeypatch.delitem(sys.modules, "corrigible.proxy.mcp.server", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    monkeypatch.delitem(sys.modules, "mcp.types", raising=False)
+    parser = argparse.ArgumentParser()
+    mcp.add(parser.add_subparsers())
+    words = ["mcp", "--upstream", "http://127.0.0.1:9/", "--spec", str(tmp_path / "spec.yaml")]
+    return lambda: int(mcp.run(parser.parse_args(words)))
+
+
+def test_the_sdk_is_installed_apart_and_the_command_goes_on_with_it(
+    without_sdk: Callable[..., int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: dict[str, Any] = {}
+
+    def execve(program: str, words: list[str], environment: dict[str, str]) -> None:
+        started.update(program=program, words=words, environment=environment)
+        raise _Gone
+
+    monkeypatch.setattr("os.execve", execve)
+    monkeypatch.setattr("corrigible.adapters.sandbox.runtimes.python_packages", lambda name: tmp_path / name)
+    monkeypatch.setattr("sys.argv", ["corrigible", "mcp", "--spec", "x"])
+    monkeypatch.setenv("PYTHONPATH", "before")
+    with pytest.raises(_Gone):
+        without_sdk()
+    assert started["program"] == sys.executable
+    assert started["words"][-3:] == ["mcp", "--spec", "x"]
+    assert started["environment"]["PYTHONPATH"] == f"{tmp_path / 'mcp>=2.3'}:before"
+    monkeypatch.setenv("CORRIGIBLE_WITH_SDK", "1")  # it is that process, and still has none
+    with pytest.raises(MissingExtra):
+        without_sdk()
+
+
+def test_what_pip_says_is_the_problem(without_sdk: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(name: str) -> Path:
+        raise SandboxError(f"installing {name} failed")
+
+    monkeypatch.setattr("corrigible.adapters.sandbox.runtimes.python_packages", failing)
+    with pytest.raises(UsageError, match=r"^installing mcp>=2\.3 failed$"):
+        without_sdk()

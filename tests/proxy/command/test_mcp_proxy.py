@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
+from corrigible.proxy.mcp.relay import META
 from tests._support.command import run, start
 
 SERVER = """
@@ -72,3 +79,80 @@ def test_a_server_that_is_not_there_is_named() -> None:
     assert (done.returncode, done.stdout) == (127, "")
     assert done.stderr == "corrigible mcp-proxy: no-such-server: no such file or directory\n"
     assert run(["corrigible", "mcp-proxy"]).stderr == "a command is required: corrigible mcp-proxy -- COMMAND\n"
+
+
+SCHEMA = {"type": "object", "properties": {"limit": {"type": "integer"}}}
+REFUSED = {"isError": True, "content": [{"type": "text", "text": "limit: Input should be a valid integer"}]}
+PROGRESS = 'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}\n\n'
+
+
+class Handler(BaseHTTPRequestHandler):
+    """A server over streamable HTTP: it lists its tools as JSON, and answers calls as events, or as asked."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        listed: dict[str, Any] = {"tools": [{"name": "find", "inputSchema": SCHEMA}]}
+        is_right = isinstance((asked["params"].get("arguments") or {}).get("limit"), int)
+        result: Any = listed if asked["method"] == "tools/list" else {"content": []} if is_right else REFUSED
+        text = json.dumps({"id": asked["id"], "jsonrpc": "2.0", "result": result})
+        is_events = asked["method"] == "tools/call" and self.path != "/json"
+        body = f"{PROGRESS}: ping\n\nevent: message\r\ndata: {text}\r\n\r\n" if is_events else text
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream" if is_events else "application/json")
+        self.send_header("Mcp-Session-Id", "s1")
+        if not is_events:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, format: str, *args: Any) -> None: ...
+
+
+@pytest.fixture
+def upstream() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_server_over_http_is_corrected_in_events_and_in_json(upstream: str) -> None:
+    words = ["corrigible", "mcp-proxy", "--upstream", f"{upstream}/mcp", "--listen", "127.0.0.1:0"]
+    messages = [
+        ("/mcp", asked(1, "tools/list")),
+        ("/mcp", asked(2, "tools/call", name="find", arguments={"limit": 3})),
+        ("/json", asked(3, "tools/call", name="find", arguments={"limit": 3})),
+        ("/mcp", asked(4, "tools/call", name="find", arguments={"limit": "3"})),
+        ("/json", asked(5, "tools/call", name="find", arguments={"limit": "3"})),
+    ]
+    headers = {"Content-Type": "application/json", "Mcp-Session-Id": "s1"}
+    with start(words, stdout=subprocess.PIPE) as process, httpx.Client(headers=headers, timeout=60) as client:
+        assert process.stdout is not None
+        address = re.search(rb"http://127.0.0.1:\d+", process.stdout.readline())
+        assert address is not None
+        alone = [client.post(upstream + path, content=message) for path, message in messages]
+        through = [client.post(address[0].decode() + path, content=message) for path, message in messages]
+        process.terminate()
+        assert process.wait(60) == 0
+    assert [one.content for one in through[:3]] == [one.content for one in alone[:3]]
+    assert all(one.headers["Mcp-Session-Id"] == "s1" for one in through)
+    before, _, event = through[3].text.partition("\r\n")
+    assert alone[3].text.startswith(f"{before}\r\n")
+    for text in (event.removeprefix("data: "), through[4].text):
+        (suggestion,) = json.loads(text)["result"]["_meta"][META]["suggestions"]
+        assert suggestion["patch"][-1] == {"op": "replace", "path": "/body/params/arguments/limit", "value": 3}
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (
+            ["--upstream", "mcp.example.com"],
+            "--upstream mcp.example.com: not a URL such as https://mcp.example.com/mcp",
+        ),
+        (["--upstream", "http://127.0.0.1:9", "--", "x"], "--upstream cannot be used with a command"),
+    ],
+)
+def test_an_upstream_is_a_url_and_the_only_server(words: list[str], problem: str) -> None:
+    done = run(["corrigible", "mcp-proxy", *words])
+    assert (done.returncode, done.stderr) == (2, f"{problem}\n")

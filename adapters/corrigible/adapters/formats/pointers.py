@@ -148,9 +148,12 @@ def _further(told: Members) -> tuple[str, ...]:
 def pointer(parts: Sequence[str], request: Request, *, place: str = "") -> str:
     """Return the pointer to a place, empty where it is none in the request document.
 
-    `parts` may begin with a word for the part of the request unless `place` says it.
+    `parts` may begin with a word for the part of the request unless `place` says it. A request without a path, such as
+    the call of a tool, has a body and nothing else.
     """
     parts = [str(part) for part in parts]
+    if not request.path and parts:
+        return "/body" + to_pointer(parts)
     if not place and parts and (part := part_of(parts[0])):
         # A member of the body may be called `path` or `form` too: a top-level member of the body wins.
         if len(parts) == 1 and part == "body" and (own_place := member_called(parts[0], request.body)):

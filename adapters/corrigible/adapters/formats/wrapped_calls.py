@@ -22,7 +22,6 @@ from .text_shapes import Told, told_in
 
 TOOL_ERROR: Final = "TOOL_ERROR"
 """A result with `isError`: tools give no codes."""
-_PREFIX: Final = "Input validation error: "
 _ANY: Final = GenericFormat()
 
 
@@ -57,12 +56,23 @@ class McpFormat:
         asked = exchange.request.body
         if not isinstance(body, dict) or not isinstance(asked, dict) or "jsonrpc" not in asked:
             return ()
-        match body:
-            case {"error": {"code": int() as code, "message": str() as message} as error}:
-                return _of_call(str(code), {"message": message, "data": error.get("data")}, exchange)
-            case {"result": {"isError": True, "content": [{"type": "text", "text": str() as text}, *_]}}:
-                return _of_call(TOOL_ERROR, {"message": text}, exchange)
-        return ()
+        said = text_of_tool(body, str(value_at(exchange.request, "/body/params/name")))
+        if said is None:
+            return ()
+        error = body.get("error")
+        if isinstance(error, dict):
+            return _of_call(str(error.get("code", "")), {"message": said, "data": error.get("data")}, exchange)
+        return _of_call(TOOL_ERROR, {"message": said}, exchange)
+
+
+class ToolFormat:
+    """What a tool says of its arguments, which are the body: nothing else of a request is meant, whatever its name."""
+
+    name = GenericFormat.name
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        call = replace(exchange.request, path="", query={}, headers={})
+        return _ANY.read(replace(exchange, request=call), body)
 
 
 def text_of_tool(answer: Mapping[str, Json], tool: str) -> str | None:
@@ -70,26 +80,26 @@ def text_of_tool(answer: Mapping[str, Json], tool: str) -> str | None:
     match answer:
         case {"error": {"message": str() as text}}:
             return _plain(text, tool)
-        case {"result": {"isError": True, "content": [{"type": "text", "text": str() as text}, *_]}}:
-            return _plain(text, tool)
+        case {"result": {"isError": True, "content": [*items]}}:
+            texts = [item["text"] for item in items if isinstance(item, dict) and isinstance(item.get("text"), str)]
+            return "\n".join(_plain(text, tool) for text in texts[:_MOST_TEXTS]) if texts else None
     return None
 
 
 def _plain(text: str, tool: str) -> str:
-    """Take away the words of the SDKs of Python and TypeScript, and of fastmcp: they say that a call is refused."""
-    words = [before.replace("TOOL", tool) for before in _BEFORE]
-    while (cut := next((text.removeprefix(one) for one in words if text.startswith(one)), None)) is not None:
-        text = cut
-    return text
+    """Take away what SDKs say before a text: that a call is refused, and of which tool."""
+    while True:
+        head, _, rest = text.partition(":")
+        words = head[:_LONGEST_HEAD].split()
+        is_of_tool = len(words) > 1 and words[-1].strip("'\"`") == tool
+        is_of_sdk = words[:2] == ["MCP", "error"] or words == ["Input", "validation", "error"]
+        if not (is_of_tool or is_of_sdk) or not rest[:1].isspace() or "\n" in head:
+            return text
+        text = rest.lstrip()
 
 
-_BEFORE: Final = (
-    *(f"MCP error {code}: " for code in (-32600, -32601, -32602, -32603)),
-    "Input validation error: ",
-    "Error executing tool TOOL: ",
-    "Error calling tool 'TOOL': ",
-    "Invalid arguments for tool TOOL: ",
-)
+_MOST_TEXTS: Final = 8
+_LONGEST_HEAD: Final = 200
 
 
 def _of_call(code: str, answer: Mapping[str, Json], exchange: Exchange) -> list[Violation]:
@@ -99,8 +109,8 @@ def _of_call(code: str, answer: Mapping[str, Json], exchange: Exchange) -> list[
     tool = value_at(request, "/body/params/name")
     body = value_at(request, place) if place else {}
     call = replace(request, path="", query={}, headers={}, body=body)
-    message = str(answer["message"]).removeprefix(_PREFIX)
-    found = _ANY.read(replace(exchange, request=call), {**answer, "message": message})
+    message = str(answer["message"])
+    found = _ANY.read(replace(exchange, request=call), answer)
     out: list[Violation] = []
     for error in found or [Violation(message=message)]:
         inside = error.pointer.removeprefix("/body") if error.pointer.startswith("/body/") else _quoted(message, body)
@@ -130,3 +140,4 @@ _ARGUMENTS: Final = ("/body/params/arguments", "/body/params")
 
 GRAPHQL: Final = GraphQlFormat()
 MCP: Final = McpFormat()
+TOOL: Final = ToolFormat()

@@ -53,6 +53,18 @@ def venv_python(name: str, requirements: Path | None = None, *, cache: Path | No
     return installed(f"python-{name}-{key}", install, cache=cache) / "bin" / "python"
 
 
+def python_packages(requirement: str, *, cache: Path | None = None) -> Path:
+    """Install a package and all that it needs into a folder, and return that: what does not suit ours lives there."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+    def install(folder: Path) -> None:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        run_tool([*pip, "--target", str(folder), requirement], f"installing {requirement}")
+
+    key = fingerprint(requirement.encode(), version.encode(), sys.base_prefix.encode())
+    return installed(f"packages-{key}", install, cache=cache)
+
+
 _MANIFESTS = ("package.json", "package-lock.json")
 LIFELINE = Path(str(files(__package__).joinpath("lifeline.cjs")))
 """Preloaded into every server: it ends when the process that started it is gone."""

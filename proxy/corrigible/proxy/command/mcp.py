@@ -8,8 +8,9 @@ import os
 import re
 import signal
 import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import httpx
 
@@ -22,6 +23,11 @@ from .options import Subparsers, UsageError
 
 if TYPE_CHECKING:
     from corrigible.client.toolset import Toolset
+
+_SDK: Final = "mcp>=2.3"
+_AGAIN: Final = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
+_WITH_SDK: Final = "CORRIGIBLE_WITH_SDK"
+"""In the environment of the process that has it."""
 
 _INTERRUPTED = 130
 _SECONDS = 60
@@ -71,7 +77,9 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] != "mcp":
             raise
-        raise MissingExtra("corrigible mcp", "mcp", problem.name) from None
+        if find_spec("pip") is None or _WITH_SDK in os.environ:
+            raise MissingExtra("corrigible mcp", "mcp", problem.name) from None
+        _run_with_sdk()
     (file,) = spec_option.spec_files([args.spec])
     toolset = _toolset(args, file)
     if not toolset.tools:
@@ -83,6 +91,24 @@ def run(args: argparse.Namespace) -> int:
     finally:
         signal.signal(signal.SIGINT, before)
     return 0
+
+
+def _run_with_sdk() -> None:
+    """Go on as a process that has the SDK, too. Raises UsageError.
+
+    The SDK and mitmproxy want different versions of h11 below Python 3.12, so it is installed into a folder of its own,
+    on first use. Nothing here needs mitmproxy.
+    """
+    from corrigible.adapters.sandbox.runtimes import python_packages
+    from corrigible.adapters.sandbox.server import SandboxError
+
+    try:
+        folder = python_packages(_SDK)
+    except (SandboxError, OSError) as problem:
+        raise UsageError(str(problem)) from None
+    path = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), _WITH_SDK: "1"}
+    os.execve(sys.executable, [sys.executable, "-c", _AGAIN, *sys.argv[1:]], environment)
 
 
 def _end(number: int, frame: object) -> None:

@@ -131,6 +131,28 @@ def add_proxy(groups: Groups) -> None:
     add(groups, "proxy", **{f"{one.name}_timeout": f"{getattr(Timeouts(), one.name):g}" for one in fields(Timeouts)})
 
 
+NOT_FOUND: Final = 127
+BY_SIGNAL: Final = 128
+
+
+def add_command(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the words of a command of the user's, which stand behind all options."""
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=f"the {what} and its arguments")
+
+
+def words_of(given: argparse.Namespace, program: str) -> list[str]:
+    """Return the words of the command. Raises UsageError."""
+    words: list[str] = given.command[1:] if given.command[:1] == ["--"] else given.command
+    if not words:
+        raise UsageError(f"a command is required: {program} -- COMMAND")
+    return words
+
+
+def exit_status(status: int) -> int:
+    """Return the status that a shell has of a command: 128 and the signal that ended it, else its own."""
+    return status if status >= 0 else BY_SIGNAL - status
+
+
 class Address(NamedTuple):
     """Where to listen."""
 

@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
 _PROGRAM: Final = "corrigible run"
 _ANYWHERE: Final = options.Address("127.0.0.1", 0)
-_NOT_FOUND: Final = 127
 _NOT_EXECUTABLE: Final = 126
-"""As shells say of a command that is not there, and of one that cannot be run."""
-_BY_SIGNAL: Final = 128
+"""As shells say of a command that cannot be run."""
 _HANDED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
 _OF_TERMINALS: Final = frozenset({signal.SIGQUIT, signal.SIGINT})
 """What a terminal sends to the command as well."""
@@ -52,17 +50,15 @@ def add(commands: options.Subparsers) -> None:
         "Calls of all other hosts are tunnelled untouched. The exit status is that of the command.",
     )
     options.add(options.Groups(parser), "run", mode=Mode.REFLECTIVE.value)
-    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command and its arguments")
+    options.add_command(parser, "command")
     parser.set_defaults(run=run, time_limit=Limits().seconds_with_lookups, query_mode=False)
 
 
 def run(given: argparse.Namespace) -> int:
     """Run the command. Exit status: its own; 128 and the signal that ended it; 126, 127 as shells say; 2 our usage."""
     options.need_mitmproxy(_PROGRAM)
-    words = given.command[1:] if given.command[:1] == ["--"] else given.command
     try:
-        if not words:
-            raise options.UsageError("a command is required: corrigible run -- COMMAND")
+        words = options.words_of(given, _PROGRAM)
         mode = Mode(options.one_of("--mode", given.mode, [one.value for one in Mode]))
         kubeconfig = Kubeconfig(os.environ)
         plans = _plans(given, mode, kubeconfig)
@@ -186,7 +182,7 @@ def _run(
             await asyncio.wait([serving, address], return_when=asyncio.FIRST_COMPLETED)
             try:
                 if not address.done():
-                    return _BY_SIGNAL
+                    return options.BY_SIGNAL
                 variables = _variables(address.result(), known, own, kubeconfig, folder)
                 return await _command(words, variables, recorder)
             finally:
@@ -232,13 +228,13 @@ async def _command(words: Sequence[str], variables: Mapping[str, str], recorder:
             process = await asyncio.create_subprocess_exec(*words, env=variables)
         except FileNotFoundError:
             recorder.say(f"{words[0]}: no such command")
-            return _NOT_FOUND
+            return options.NOT_FOUND
         except OSError as problem:
             recorder.say(f"{words[0]}: {(problem.strerror or str(problem)).lower()}")
             return _NOT_EXECUTABLE
         processes.append(process)
         status = await process.wait()
-    return status if status >= 0 else _BY_SIGNAL - status
+    return options.exit_status(status)
 
 
 def _variables(

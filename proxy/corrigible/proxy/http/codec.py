@@ -10,7 +10,7 @@ An HTML page or an empty body as a problem document (RFC 9457), for callers who 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
@@ -313,6 +313,20 @@ class HttpCodec:
     def document_response(self, request: RequestHead, now: float) -> DocumentResponse | None:
         """Return the feedback that a `Link` of ours pointed this caller to; None for every other request."""
         return self._documents.response_to(request.method, request.target, request.headers, request.peer, now)
+
+
+def changed_answer(response: ResponseHead, body: bytes, change: Callable[[bytes], bytes], limit: int) -> Rewrite | None:
+    """Return an answer with what `change` makes of its body, None where that stays. Raises ValueError as decoding."""
+    if covers_body(response.headers):
+        return None
+    content = _decoded_body(response, body, limit)
+    changed = change(content)
+    if changed == content:
+        return None
+    named = next((value for name, value in response.headers if name.lower() == "content-encoding"), "identity")
+    scheme = coding(named)
+    encoded = changed if scheme is None else scheme.encode(changed)
+    return Rewrite(_rewritten_headers(response.headers, len(encoded), None, live=False), encoded)
 
 
 def _decoded_body(response: ResponseHead, body: bytes, limit: int) -> bytes:

@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
+from uuid import uuid4
 
 import orjson
 
@@ -26,6 +27,9 @@ from corrigible.proxy.embed.member import mcp_additions, splice
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
+from corrigible.rules.pointer import escape
+
+from .for_client import FAILURE, INVALID_PARAMS, Questions, Wishes, answered, as_result, failure, wishes_of
 
 META: Final = "corrigible/recovery_feedback"
 """The member of `_meta` with the feedback as JSON: for clients, not for the model."""
@@ -34,13 +38,15 @@ _MOST_WAITING: Final = 256
 """Requests whose answers are waited for. The oldest are forgotten: their answers pass."""
 _MOST_TOOLS: Final = 2000
 _JSON: Final = [("content-type", "application/json")]
-_METHODS: Final = (b'"tools/list"', b'"tools/call"')
+_METHODS: Final = (b'"tools/list"', b'"tools/call"', b'"initialize"')
 _CALL: Final = "/call"
 """The path of a call that names no tool of the list: the name is a member of the body."""
 _STATUSES: Final = {-32603: 500, -32601: 404}
 """By the codes of JSON-RPC 2.0, section 5.1. All others are 400."""
 _PLACES: Final = frozenset({"path", "from", "pointer", "loses"})
 """Members of feedback that are pointers into the request."""
+_LITERAL: Final = frozenset({"parameters", "value", "schema"})
+"""Members that hold what was sent or described, under any name."""
 
 logger = logging.getLogger(__name__)
 
@@ -50,31 +56,105 @@ class _Asked(NamedTuple):
 
     method: str
     params: Mapping[str, Any]
+    may_be_asked: bool = True
+    """Whether nobody was asked about this call yet."""
+
+
+class Passed(NamedTuple):
+    """What becomes of a message of the client."""
+
+    on: bytes = b""
+    """What the server gets."""
+    back: bytes = b""
+    """What the client gets at once."""
+
+
+class Tools:
+    """The tools that a server has listed in a session, and what corrects their calls."""
+
+    def __init__(self, made: Callable[[Mapping[str, Any]], HttpCorrector]) -> None:
+        """`made` makes a corrector of an OpenAPI description of the tools."""
+        self._made = made
+        self.known: dict[str, Mapping[str, Any]] = {}
+        self.wishes = Wishes()
+        """Of the client that listed them."""
+        self.questions = Questions()
+        self._corrector: HttpCorrector | None = None
+        """None where the tools have changed since it was made."""
+
+    def learn(self, listed: Any, *, is_first: bool) -> None:
+        """Take note of a page of the list. The first one replaces what was known."""
+        if not isinstance(listed, list):
+            return
+        if is_first:
+            self.known.clear()
+        for tool in listed[: _MOST_TOOLS - len(self.known)]:
+            if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+                self.known[tool["name"]] = tool
+        self._corrector = None
+
+    def declares_feedback(self, name: str) -> bool:
+        """Whether the structured results of a tool may have a member for feedback."""
+        schema = self.known.get(name, {}).get("outputSchema")
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        return isinstance(properties, dict) and _MEMBER in properties
+
+    def corrector(self) -> HttpCorrector:
+        """Return what corrects calls of these tools. It is made when the first call is refused."""
+        if self._corrector is None:
+            self._corrector = self._made(description(self.known.values()))
+        return self._corrector
 
 
 class Relay:
     """One session. Nothing raises: what cannot be read passes."""
 
     def __init__(
-        self, corrector: Callable[[Mapping[str, Any]], HttpCorrector], recorder: Recorder, *, longest: int = 1 << 20
+        self, tools: Tools, recorder: Recorder, *, longest: int = 1 << 20, changes_calls: bool = False
     ) -> None:
-        """`corrector` makes one of an OpenAPI description of the tools. Messages longer than `longest` bytes pass."""
-        self._made, self._recorder, self._longest = corrector, recorder, longest
+        """Messages longer than `longest` bytes pass. `changes_calls`: whether what `of_client` returns is sent."""
+        self._tools, self._recorder, self._longest = tools, recorder, longest
+        self._changes_calls = changes_calls
         self._asked: OrderedDict[str, _Asked] = OrderedDict()
-        self._tools: dict[str, Mapping[str, Any]] = {}
-        self._corrector: HttpCorrector | None = None
-        """None where the tools have changed since it was made."""
 
-    def of_client(self, message: bytes) -> None:
-        """Take note of a message of the client."""
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer is to be looked at."""
+        return bool(self._asked)
+
+    def of_client(self, message: bytes) -> Passed:
+        """Take note of a message of the client, and return what becomes of it."""
         if len(message) > self._longest or not any(method in message for method in _METHODS):
-            return
+            return Passed(message)
+        try:
+            return self._noted(message)
+        except Exception as problem:
+            self._failed(problem)
+            return Passed(message)
+
+    def _failed(self, problem: Exception) -> None:
+        logger.exception("a mistake of ours, the message passes")
+        self._recorder.say(f"a mistake of ours, the message passes: {type(problem).__name__}")
+
+    def _noted(self, message: bytes) -> Passed:
         parsed = _parsed(message)
         method, params = parsed.get("method"), parsed.get("params") or {}
-        if method in ("tools/list", "tools/call") and "id" in parsed and isinstance(params, dict):
-            self._asked[json.dumps(parsed["id"])] = _Asked(method, params)
-            while len(self._asked) > _MOST_WAITING:
-                self._asked.popitem(last=False)
+        if "id" not in parsed or not isinstance(params, dict):
+            return Passed(message)
+        if method == "initialize":
+            self._tools.wishes = wishes_of(params)
+        if method not in ("tools/list", "tools/call"):
+            return Passed(message)
+        question = self._tools.questions.resumed(params) if "requestState" in params else None
+        if question is not None:
+            params = answered(question, params)
+            if params is None:
+                return Passed(back=json.dumps({**question.answer, "id": parsed["id"]}).encode() + b"\n")
+            message = json.dumps({**parsed, "params": params}).encode() + b"\n"
+        self._asked[json.dumps(parsed["id"])] = _Asked(str(method), params, question is None)
+        while len(self._asked) > _MOST_WAITING:
+            self._asked.popitem(last=False)
+        return Passed(message)
 
     def of_server(self, message: bytes) -> bytes:
         """Return a message of the server as the client gets it."""
@@ -86,55 +166,64 @@ class Relay:
             return message
         try:
             if asked.method == "tools/list":
-                self._learn(asked, parsed)
+                result = parsed.get("result")
+                listed = result.get("tools") if isinstance(result, dict) else None
+                self._tools.learn(listed, is_first=not asked.params.get("cursor"))
                 return message
             return self._answered(asked, parsed, message)
         except Exception as problem:
-            logger.exception("a mistake of ours, the answer passes")
-            self._recorder.say(f"a mistake of ours, the answer passes: {type(problem).__name__}")
+            self._failed(problem)
             return message
-
-    def _learn(self, asked: _Asked, answer: Mapping[str, Any]) -> None:
-        result = answer.get("result")
-        tools = result.get("tools") if isinstance(result, dict) else None
-        if not isinstance(tools, list):
-            return
-        if not asked.params.get("cursor"):  # the first page of the list as it is now
-            self._tools.clear()
-        for tool in tools[: _MOST_TOOLS - len(self._tools)]:
-            if isinstance(tool, dict) and isinstance(tool.get("name"), str):
-                self._tools[tool["name"]] = tool
-        self._corrector = None
 
     def _answered(self, asked: _Asked, answer: Mapping[str, Any], message: bytes) -> bytes:
         name = asked.params.get("name")
         text = text_of_tool(answer, str(name))
         if text is None or not isinstance(name, str) or _has_feedback(answer):
             return message
-        if self._corrector is None:
-            self._corrector = self._made(description(self._tools.values()))
+        id = uuid4().hex
+        feedback = self._feedback(asked.params, name, answer, text, id)
+        end = message[len(message.rstrip(b"\r\n")) :]
+        wishes = wishes_of(asked.params)
+        is_invalid = "error" in answer and answer["error"].get("code") == INVALID_PARAMS
+        if is_invalid and (wishes.results or self._tools.wishes.results):
+            message = as_result(answer) + end
+            answer = json.loads(message)
+        if feedback is None:
+            return message
+        out = _with_feedback(message, answer, feedback, id, is_declared=self._tools.declares_feedback(name))
+        if wishes.questions and self._changes_calls and asked.may_be_asked:
+            question = self._tools.questions.ask(asked.params, feedback, json.loads(out))
+            if question is not None:
+                return orjson.dumps({"jsonrpc": "2.0", "id": answer["id"], "result": question}) + end
+        return out
+
+    def _feedback(
+        self, params: Mapping[str, Any], name: str, answer: Mapping[str, Any], text: str, id: str
+    ) -> dict[str, Any] | None:
+        """Return the feedback about a refused call, in pointers into that call."""
+        corrector = self._tools.corrector()
         error, started = answer.get("error"), time.time()
         status = _STATUSES.get(error.get("code", 0), 400) if isinstance(error, dict) else 400
-        is_known = name in self._tools or not self._tools
-        body = asked.params.get("arguments") or {} if is_known else asked.params
+        is_known = name in self._tools.known or not self._tools.known
+        body = params.get("arguments") or {} if is_known else params
         native = HttpExchange(
             RequestHead("POST", path_of(name) if is_known else _CALL, _JSON),
             orjson.dumps(body),
             ResponseHead(status if is_known else 400, _JSON),
             orjson.dumps({"message": text}),
         )
-        steps = self._corrector.correct(native, id=json.dumps(answer["id"]), started=started)
-        outcome = run_with_lookups_sync(steps, lambda lookup: NO_ANSWER, self._corrector.limits)
+        steps = corrector.correct(native, id=id, started=started)
+        outcome = run_with_lookups_sync(steps, lambda lookup: NO_ANSWER, corrector.limits)
         seconds = time.time() - started
-        entry = Entry(started, "", "CALL", name, status, "untouched", seconds * 1000, correction=seconds)
+        entry = Entry(started, id, "CALL", name, status, "untouched", seconds * 1000, correction=seconds)
         self._recorder.write(with_outcome(entry, outcome))
         if outcome.feedback is None:
-            return message
-        feedback = _placed(outcome.feedback, "/body/params/arguments" if is_known else "/body/params")
+            return None
+        feedback: dict[str, Any] = _placed(outcome.feedback, "/body/params/arguments" if is_known else "/body/params")
         for suggestion in () if is_known else feedback.get("suggestions") or ():
             # A name that is near may be of a tool that does the opposite.
             suggestion["safety"] = {**(suggestion.get("safety") or {}), "requires_confirmation": True}
-        return _with_feedback(message, answer, orjson.dumps(feedback))
+        return feedback
 
 
 def path_of(tool: str) -> str:
@@ -158,7 +247,8 @@ def description(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _operation(name: str, schema: Any) -> dict[str, Any]:
-    body = schema if isinstance(schema, dict) else {"type": "object"}
+    root = f"#/paths/{escape(path_of(name))}/post/requestBody/content/application~1json/schema"
+    body = _rooted(schema, root) if isinstance(schema, dict) else {"type": "object"}
     return {
         "post": {
             "operationId": name,
@@ -168,17 +258,37 @@ def _operation(name: str, schema: Any) -> dict[str, Any]:
     }
 
 
+def _rooted(schema: Any, root: str) -> Any:
+    """Return a schema whose references are to places below `root`, where the schema stands."""
+    match schema:
+        case dict():
+            return {
+                name: root + one[1:]
+                if name == "$ref" and isinstance(one, str) and one[:1] == "#"
+                else _rooted(one, root)
+                for name, one in schema.items()
+            }
+        case list():
+            return [_rooted(one, root) for one in schema]
+    return schema
+
+
 def _placed(value: Any, root: str) -> Any:
     """Return feedback about a body as feedback about the call that has the body at `root`."""
     match value:
         case dict():
-            return {
-                name: _pointer(one, root) if name in _PLACES and isinstance(one, str) else _placed(one, root)
-                for name, one in value.items()
-            }
+            return {name: _pointed(one, root) if name in _PLACES else _placed(one, root) for name, one in value.items()}
         case list() | tuple():
             return [_placed(one, root) for one in value]
     return value
+
+
+def _pointed(place: Any, root: str) -> Any:
+    """Return a pointer or several, and what is none as it is."""
+    if isinstance(place, str):
+        return _pointer(place, root)
+    is_several = isinstance(place, list | tuple) and all(isinstance(one, str) for one in place)
+    return [_pointer(one, root) for one in place] if is_several else _placed(place, root)
 
 
 def _pointer(text: str, root: str) -> str:
@@ -190,14 +300,21 @@ def _has_feedback(answer: Mapping[str, Any]) -> bool:
     return _MEMBER in json.dumps(answer)  # `META` ends with it
 
 
-def _with_feedback(message: bytes, answer: Mapping[str, Any], feedback: bytes) -> bytes:
-    """Return a message with feedback: behind the content of a result and in its `_meta`, or in the data of an error."""
-    line = message.rstrip(b"\r\n")
-    additions = mcp_additions(answer, feedback)
+def _with_feedback(
+    message: bytes, answer: Mapping[str, Any], feedback: Mapping[str, Any], id: str, *, is_declared: bool
+) -> bytes:
+    """Return a message with feedback: behind the content of a result and in its `_meta`, or in the data of an error.
+
+    `is_declared`: whether structured content has a place for it, too.
+    """
+    line, encoded = message.rstrip(b"\r\n"), orjson.dumps(feedback)
+    additions = mcp_additions(answer, encoded)
     if "/result/content" in additions:
-        about = b'"%s":%s' % (META.encode(), feedback)
+        about = b'"%s":%s,"%s":%s' % (META.encode(), encoded, FAILURE.encode(), orjson.dumps(failure(feedback, id)))
         has_meta = isinstance(answer["result"].get("_meta"), dict)
         additions["/result/_meta" if has_meta else "/result"] = [about if has_meta else b'"_meta":{%s}' % about]
+        if is_declared and isinstance(answer["result"].get("structuredContent"), dict):
+            additions["/result/structuredContent"] = [b'"%s":%s' % (_MEMBER.encode(), encoded)]
     return splice(line, answer, additions) + message[len(line) :]
 
 

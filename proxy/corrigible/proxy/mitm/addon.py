@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from mitmproxy import http, tcp, websocket
 from mitmproxy.proxy import server_hooks
@@ -16,11 +17,15 @@ from mitmproxy.proxy import server_hooks
 from corrigible.proxy.access_log.drift import LARGEST, CopiedBody, DriftWatch
 from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.statistics import Recorder
-from corrigible.proxy.core.mode import ModeChoice
+from corrigible.proxy.build import build_tools_corrector
+from corrigible.proxy.core.mode import Mode, ModeChoice
 from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
+from corrigible.proxy.http.codec import changed_answer
 from corrigible.proxy.http.corrector import HttpOutcome, size_to_read
 from corrigible.proxy.http.lookup_client import LookupClient, Origin
 from corrigible.proxy.http.messages import DOCUMENTS, HttpExchange, bytes_of, text_of
+from corrigible.proxy.mcp.over_http import EventStream, Sessions
+from corrigible.proxy.mcp.relay import Relay
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, Unanswered, kind_of, unanswered
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
@@ -61,6 +66,8 @@ class CorrectionAddon:
         self._dispatcher = dispatcher or Dispatcher(largest_here=None)
         self._lookups = lookups
         self._recorder = recorder
+        self._sessions: dict[ApiRoute, Sessions] = {}
+        """Of APIs that are servers of the Model Context Protocol."""
         self.own_addresses: Sequence[tuple[str, int]] = ()
         """Where this proxy listens, to avoid connections to itself."""
 
@@ -131,7 +138,8 @@ class CorrectionAddon:
         if response.stream:  # longer than the limit
             flow.metadata[REASON] = "the answer is over the limit"
         elif is_event_stream:
-            response.stream = True
+            relay = self._relay(flow) if length is None and "content-encoding" not in response.headers else None
+            response.stream = True if relay is None else EventStream(relay.of_server)
         elif (choice := self._choose_mode(flow, response)) is not None:
             if REQUEST_OVER in flow.metadata:
                 flow.metadata[REASON] = "the request is over the limit"
@@ -177,6 +185,22 @@ class CorrectionAddon:
             return self._api(flow).corrector.wants_body(request_head(flow), response_head(response))
         except Exception as problem:
             flow.metadata[REASON] = f"{type(problem).__name__}: {problem}"
+            return None
+
+    def _relay(self, flow: http.HTTPFlow) -> Relay | None:
+        """Return what corrects the call of a tool, None where this is none."""
+        api, content = self._found(flow), flow.request.data.content
+        if not content:
+            return None
+        try:
+            head, corrector = request_head(flow), api.corrector
+            if all(profile.pack.text.dialect != "mcp" for profile in corrector.engine.profiles):
+                return None
+            if corrector.requested_mode(head).mode is not Mode.REFLECTIVE:
+                return None
+            made = partial(build_tools_corrector, [])
+            return self._sessions.setdefault(api, Sessions(made, self._recorder)).relay(head, content)
+        except Exception:  # our own failure: the answer passes
             return None
 
     def is_candidate(self, flow: http.HTTPFlow) -> bool:
@@ -235,8 +259,14 @@ class CorrectionAddon:
             limits = self._api(flow).corrector.limits
             attempt = await self._dispatcher.attempt(self._task(flow, response), fetch, limits)
             outcome, why, lookups, correction = attempt.outcome, attempt.why, attempt.lookups, attempt.seconds
-            if outcome is not None and outcome.rewrite is not None:
-                rewrite_response(flow.request, response, outcome.rewrite)
+            rewrite = outcome.rewrite if outcome is not None else None
+            if (relay := self._relay(flow)) is not None and not _is_by_rule(outcome):
+                head, content = response_head(response), response.raw_content or b""
+                by_tools = changed_answer(head, content, relay.of_server, limits.body)
+                if by_tools is not None:  # it has a line of its own in the log
+                    outcome, rewrite = None, by_tools
+            if rewrite is not None:
+                rewrite_response(flow.request, response, rewrite)
         except Exception as problem:
             why = unanswered(problem)
         if outcome is not None and not outcome.operation and self._unmatched is not None:
@@ -322,6 +352,12 @@ class CorrectionAddon:
             api=api.label,
         )
         self._recorder.write(with_outcome(entry, outcome, reason=reason or None))
+
+
+def _is_by_rule(outcome: HttpOutcome | None) -> bool:
+    """Whether a pack's rule speaks: it knows the server better than the schemas of its tools."""
+    suggestions = (outcome.feedback or {}).get("suggestions") if outcome is not None else None
+    return any((one.get("evidence") or {}).get("kind") == "rule" for one in suggestions or ())
 
 
 def _send_to(flow: http.HTTPFlow, api: ApiRoute) -> None:
