@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from corrigible.schema.content_encoding import coding, decoded, decoded_size
+from corrigible.schema.content_encoding import Start, coding, decoded, decoded_size, decoded_start
 from tests._support.rows import rows
 
 NAMES = ["identity", "gzip", "x-gzip", "deflate", "br", "zstd"]
@@ -116,3 +116,30 @@ def test_nobody_waits_for_the_size_of_brotli() -> None:
     assert len(bomb) < 100
     assert decoded_size([("Content-Encoding", " BR")], bomb, 10_000) == 10_001
     assert decoded_size([("Content-Encoding", "br")], b"", 10_000) == 0
+
+
+@rows("name", NAMES)
+@rows("limit", [0, 1, len(BODY) - 1, len(BODY), len(BODY) + 1])
+def test_the_start_of_a_body_is_as_long_as_the_limit(name: str, limit: int) -> None:
+    scheme = coding(name)
+    assert scheme is not None
+    headers = [("x", "y"), ("X-Content-Length", "br"), ("Content-Encoding", name), ("content-encodinG2", "zstd")]
+    packed = scheme.encode(BODY)
+    assert decoded_start(headers, packed, limit) == Start(BODY[:limit], is_whole=limit >= len(BODY))
+    whole = decoded_size(headers, packed, limit)
+    assert whole == (len(BODY) if limit >= len(BODY) and name != "br" else limit + 1)
+    assert decoded_size(headers, b"", limit) == 0 == len(decoded(headers, b"", limit))
+
+
+@pytest.mark.parametrize("headers", [[], [("content-encodings", "br")], [("Content-Encoding", "identity")]])
+def test_a_body_without_a_coding_is_itself(headers: list[tuple[str, str]]) -> None:
+    assert decoded(headers, BODY, len(BODY)) == BODY
+    assert decoded_start(headers, BODY, 5) == Start(BODY[:5], is_whole=False)
+    assert decoded_size(headers, BODY, len(BODY)) == len(BODY)
+
+
+def test_a_body_in_two_codings_is_not_read() -> None:
+    two = [("content-encoding", "gzip"), ("Content-Encoding", "gzip")]
+    with pytest.raises(ValueError, match="gzip, gzip"):
+        decoded(two, b"x", 100)
+    assert decoded_size(two, b"x", 100) == 101
