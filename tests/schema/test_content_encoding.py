@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 import zlib
 
+import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
 
 from corrigible.schema.content_encoding import Start, coding, decoded, decoded_size, decoded_start
@@ -35,7 +36,8 @@ def test_what_would_grow_past_the_limit_is_refused(name: str) -> None:
 def test_a_bomb_takes_no_memory(name: str) -> None:
     scheme = coding(name)
     assert scheme is not None
-    bomb = scheme.encode(bytes(1 << 25))
+    zeros = bytes(1 << 25)
+    bomb = brotli.compress(zeros, quality=9) if name == "br" else scheme.encode(zeros)  # the best takes a second
     assert len(bomb) < 1 << 16
     tracemalloc.start()
     try:
@@ -110,9 +112,7 @@ def test_the_size_of_a_body_is_that_of_what_is_in_it() -> None:
 
 def test_nobody_waits_for_the_size_of_brotli() -> None:
     """Sixteen MiB come out of these few bytes at once: who only wants their size does not decode them."""
-    scheme = coding("br")
-    assert scheme is not None
-    bomb = scheme.encode(bytes(16 << 20))
+    bomb = brotli.compress(bytes(16 << 20), quality=9)
     assert len(bomb) < 100
     assert decoded_size([("Content-Encoding", " BR")], bomb, 10_000) == 10_001
     assert decoded_size([("Content-Encoding", "br")], b"", 10_000) == 0
