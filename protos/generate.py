@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any, get_args
+
+import grpc_tools  # type: ignore[import-untyped]  # it has no types
+from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent
 PROTO = "corrigible/schema/v0_1/feedback.proto"
@@ -27,12 +29,11 @@ DESCRIPTORS = {
     "conformance/corrigible/conformance/reference/shop.binpb": ("shop.proto",),
 }
 """Descriptor sets, and the files beside each that it is made of."""
-PROTOC = (sys.executable, "-m", "grpc_tools.protoc")
 
 
 def generate(out: Path) -> None:
     """Run protoc so that generated imports follow the package layout."""
-    subprocess.run([*PROTOC, f"-I{ROOT}", f"--python_out={out}", f"--pyi_out={out}", PROTO], check=True, cwd=ROOT)
+    _protoc(f"-I{ROOT}", f"--python_out={out}", f"--pyi_out={out}", f"{ROOT}/{PROTO}")
     stub = out / GENERATED[1]
     stub.write_text(f"{STUB_HEADER}\n{stub.read_text('utf-8')}", "utf-8")
 
@@ -41,8 +42,13 @@ def generate_descriptors(out: Path) -> None:
     """Write every descriptor set below a folder, under its path in the repository."""
     for name, files in DESCRIPTORS.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
-        command = [*PROTOC, f"-I{(REPOSITORY / name).parent}", f"--descriptor_set_out={out / name}"]
-        subprocess.run([*command, *files], check=True)
+        folder = (REPOSITORY / name).parent
+        _protoc(f"-I{folder}", f"--descriptor_set_out={out / name}", *(f"{folder}/{file}" for file in files))
+
+
+def _protoc(*words: str) -> None:
+    if protoc.main(["protoc", *words, f"-I{Path(grpc_tools.__file__).parent / '_proto'}"]):
+        raise SystemExit("protoc failed")
 
 
 def stale() -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from corrigible.rules.engine.evaluate import RuleResult, evaluate
+from corrigible.rules.engine.evaluate import RuleEvaluation, RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Request
@@ -55,7 +55,7 @@ def consider(
         "exchange": {"id": "e1", "started": 0.0},
     }
     asked: list[str] = []
-    going = evaluate(rule, request, scope, pack.settings, "1.", notes)
+    going = RuleEvaluation(rule, request, scope, pack.settings, "1.", notes).run()
     try:
         wanted = next(going)
         while True:

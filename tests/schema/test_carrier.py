@@ -10,7 +10,7 @@ import pytest
 from google.protobuf import json_format
 
 from corrigible.schema import find, parse
-from corrigible.schema.carrier import CAUSE, DETAIL
+from corrigible.schema.carrier import CAUSE, DETAIL, SEAL, carried, seals
 from corrigible.schema.convert import to_proto
 from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 from tests._support.rows import rows
@@ -140,3 +140,28 @@ def test_a_success_with_errors_is_a_refusal_only_as_an_answer_of_graphql(
 ) -> None:
     found = find({"errors": [{"extensions": HELD}], **more}, 200)
     assert (found is not None) is is_graphql
+
+
+def test_a_status_of_a_success_carries_nothing_and_a_reference_is_no_feedback() -> None:
+    def status(reason: str, message: Any, **more: Any) -> dict[str, Any]:
+        return {"kind": "Status", **more, "details": {"causes": [{"reason": reason, "message": message}]}}
+
+    said = json.dumps(SAID)
+    assert [one.feedback for one in carried(status(CAUSE, said))] == [SAID]
+    assert [one.text for one in carried(status(CAUSE, said, status="Failure"))] == [said]
+    assert SEAL == "RecoveryFeedbackSeal" and [*seals(status(SEAL, "abc"))] == ["abc"]
+    for none in (
+        status(CAUSE, said, status="Success"),
+        status(CAUSE, said, kind="Pod"),
+        status(CAUSE, json.dumps({"$ref": "#/a", **SAID})),
+        status(CAUSE, SAID),
+        status(SEAL, said),
+    ):
+        assert not [*carried(none)]
+    assert not [*seals(status(SEAL, "abc", status="Success"))]
+
+
+def test_a_status_of_success_has_no_feedback_in_its_details() -> None:
+    assert find({"code": 3, "details": DETAILS}) == SAID
+    assert find({"code": 0, "details": DETAILS}) is None
+    assert find({"error": {"code": 0, "details": DETAILS}}) is None

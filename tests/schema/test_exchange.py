@@ -34,3 +34,17 @@ def test_other_content_leaves_the_rest_of_a_request_as_it_is() -> None:
     request = Request("PUT", "/a", {"q": "1"}, {"x-a": "1"}, {"b": 1}, True, frozenset({"c"}))
     other = request.with_content({"x-b": "2"}, {"b": 2})
     assert other == Request("PUT", "/a", {"q": "1"}, {"x-b": "2"}, {"b": 2}, True, frozenset({"c"}))
+
+
+def test_a_text_is_json_no_longer_than_it_is_the_text_that_was_sent() -> None:
+    sent = Request("PUT", "/a", body="x y", is_json_text=True)
+    assert sent.with_content({}, sent.body).is_json_text
+    assert not sent.with_content({}, "other").is_json_text
+    assert not Request("PUT", "/a", body=sent.body).with_content({}, sent.body).is_json_text
+
+
+def test_how_numbers_were_written_makes_no_other_request() -> None:
+    plain, other = Request("PUT", "/a", body=1.5), Request("PUT", "/a", body=1.5, has_other_numbers=True)
+    assert plain == other
+    assert not plain.has_other_numbers
+    assert other.with_content({}, 2.5).has_other_numbers and not plain.with_content({}, 2.5).has_other_numbers

@@ -97,3 +97,34 @@ def test_what_shows_nothing_is_taken_out(code: int) -> None:
     hidden = chr(code)
     assert without_unseen(f"ig{hidden}nore{hidden}\n\tthis{hidden}") == "ignore\n\tthis"
     assert hidden not in printable(f"a{hidden}b")
+
+
+EDGES = {
+    # The first and the last of a range, and what stands beside it.
+    "~\u180b\u180f": "~",
+    "~\ufe00\ufe0f\ufe10": "~\ufe10",
+    "~\U000e0100\U000e01ef": "~",
+    "a\U0001f000\U0001faff": "a\U0001f000\U0001faff",
+    "a\U0001fb00": "a\U0001fb00",
+    # A picture keeps its style, and so does a keycap; a letter and a sign of ASCII have none.
+    "\u2764\ufe0f \u00b4\ufe0f \u2211\ufe0f \U0001fae9\ufe0f": (
+        "\u2764\ufe0f \u00b4\ufe0f \u2211\ufe0f \U0001fae9\ufe0f"
+    ),
+    "1\ufe0f\u20e3 1\ufe0f ~\ufe0f \u00a8\ufe0f x\ufe0f \u00e9\ufe0f": "1\ufe0f\u20e3 1 ~ \u00a8 x \u00e9",
+    # A joiner stays between letters or marks of scripts that join, or pictures: never at an end, or beside another one.
+    "\u0628\u200c\u0628": "\u0628\u200c\u0628",
+    "\u0915\u094d\u200d\u0937": "\u0915\u094d\u200d\u0937",
+    "\u0915\u0903\u200d\u0937": "\u0915\u0903\u200d\u0937",
+    "\u0628\u200d \u200d\u0628 a\u200db \u0628\u200da \u4e00\u200d\u4e00": "\u0628 \u0628 ab \u0628a \u4e00\u4e00",
+    "\u0661\u200d\u0661": "\u0661\u0661",
+    "\U0001f468\u200d\U0001f469 \u2764\ufe0f\u200d\U0001f525": (
+        "\U0001f468\u200d\U0001f469 \u2764\ufe0f\u200d\U0001f525"
+    ),
+    "\U0001f468\u200dx ~\u200d~": "\U0001f468x ~~",
+}
+
+
+@rows(("text", "seen"), EDGES.items())
+def test_what_shapes_a_character_stays_beside_it_alone(text: str, seen: str) -> None:
+    assert without_unseen(text) == seen
+    assert (printable(text) == text) is (seen == text)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
+import orjson
 import pytest
 
 from corrigible.schema import (
@@ -390,14 +391,14 @@ def test_garbage_in_any_member_never_crashes_and_never_changes_the_input() -> No
     )
     outcomes: set[type] = set()
     for given, request in itertools.product(spoiled, requests):
-        before = copy.deepcopy((given, request))
+        before = orjson.dumps([given, request.document()])
         try:
             result = apply(given, request)
         except ContractError as error:
             outcomes.add(type(error))
             continue
         outcomes.add(type(result))
-        assert (given, request) == before
+        assert orjson.dumps([given, request.document()]) == before
         if isinstance(result, Next):
             assert result.request.path[:2] != "//"
             assert isinstance(result.request.query, dict)

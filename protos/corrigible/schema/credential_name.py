@@ -59,9 +59,9 @@ _OF_COUNTS: Final = re.compile(
 """What stands before `tokens` where they are parts of texts."""
 _QUALIFIER: Final = re.compile(
     r"\d+|confirm|confirmation|confirmed|again|repeat|repeated|new|old|current|value|hash|hashed|digest|plain|plaintext"
-    r"|text|string|b64|base|encoded|encrypted|verify|header|v|raw|binary|bytes|hex|json|list"
+    r"|text|string|b|base|encoded|encrypted|verify|header|v|raw|binary|bytes|hex|json|list"
 )
-"""What may follow in the name of a credential: `password_confirmation`."""
+"""What may follow in the name of a credential: `password_confirmation`, `passwordB64`, of which `b` is a word."""
 _OF_QUERIES: Final = re.compile(
     r"key|keyid|keypair|code|sid|sas|tok|tokens|session|ticket|cookies?|basic|appid"
     r"|(dev|developer|h|hapi|partner|rapid|rapidapi|read|user|write|ws)key"
@@ -216,10 +216,9 @@ def is_secret_parameter(name: str, names: frozenset[str] = frozenset()) -> bool:
 def is_signature_header(name: str) -> bool:
     """Whether a header has the name of a signature, which covers the request: `X-Hub-Signature-256`."""
     words = _words(name)
-    is_one = (
-        any(map(_SIGNATURE.fullmatch, words)) or words[-1:] in (["sign"], ["mac"]) or alike(name).endswith("signature")
-    )
-    return is_one and words[0] != "accept"
+    whole = alike(name)  # `DPoP` is three words
+    is_one = any(map(_SIGNATURE.fullmatch, (*words, whole))) or words[-1:] in (["sign"], ["mac"])
+    return (is_one or whole.endswith("signature")) and words[0] != "accept"
 
 
 @cached(4096)

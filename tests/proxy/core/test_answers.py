@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from corrigible.proxy.core import answers
+from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 from corrigible.schema.exchange import Request as R
 from tests._support.by_description import engine_of, feedback_about
@@ -139,3 +142,24 @@ def test_a_code_of_google_rpc_is_what_a_gateway_means(
     answer = {"error": {"code": status, "status": code, "message": "see the log"}}
     feedback = feedback_about(engine, R("POST", FIRE), status, answer)
     assert (None if feedback is None else feedback["suggestions"][0]["action"]) == expected
+
+
+_SPEAK_FOR_THEMSELVES = (
+    *("OK", "CANCELLED", "DEADLINE_EXCEEDED", "ALREADY_EXISTS", "PERMISSION_DENIED", "FAILED_PRECONDITION", "ABORTED"),
+    *("UNIMPLEMENTED", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED", "", "SOME_OTHER"),
+)
+_SAY_LITTLE = ("NOT_FOUND", "UNKNOWN", "INTERNAL", "INVALID_ARGUMENT", "OUT_OF_RANGE", "RESOURCE_EXHAUSTED")
+
+
+@rows("code", (*_SPEAK_FOR_THEMSELVES, *_SAY_LITTLE))
+def test_a_text_of_a_call_is_heard_under_codes_that_say_something_else(code: str) -> None:
+    error = Violation(type=code, message="You do not have permission to fire this kiln.")
+    case: Any = SimpleNamespace(
+        request=R("/kilns.v1.Kilns/Fire", "", body={"kiln": "k-1"}),
+        exchange=SimpleNamespace(status=400),
+        errors=[error],
+        profile=SimpleNamespace(adapter=SimpleNamespace(tells_places_loosely=True)),
+    )
+    told = answers.answered(case, error)
+    assert (told is not None) is (code in _SAY_LITTLE)
+    assert answers.answered(case, error._replace(stated={"minimum": 1})) is None

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jsonpatch
 import pytest
 
-from corrigible.proxy.core.merge import merge_suggestions
+from corrigible.proxy.core.feedback import merge_suggestions
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.schema.exchange import Request
 

@@ -17,12 +17,12 @@ from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core import vetoes
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.evidence import Change, Edit, Evidence, Source, is_enough, source_of
+from corrigible.proxy.core.evidence import Change, Edit, Evidence, Refused, Source, is_enough, source_of
 from corrigible.proxy.grpc.corrector import GrpcCorrector
 from corrigible.proxy.grpc.forwarder import CallResult
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace
-from corrigible.rules.violation import Violation
+from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Suggestion
 from corrigible.schema.reader import Next, apply
@@ -342,6 +342,80 @@ def test_what_a_veto_is_against(
     )
     (veto,) = [one for one in vetoes.VETOES if one.name == name]
     assert veto.holds(cast(Edit, edit)) is holds
+
+
+def place(pointer: str, probability: float = 0.9, *, is_told: bool = True) -> LikelyPlace:
+    return LikelyPlace(pointer, probability, probability, is_told=is_told)
+
+
+ELSEWHERE: list[tuple[str, list[str], str, list[LikelyPlace], set[Evidence], bool]] = [
+    # The answer tells a place that is not edited, unless what is edited is named, or all that is broken is mended.
+    ("no", ["/body/box/a"], "/body/box/b", [], set(), True),
+    ("no", ["/body/box/a", "/body/box/b/c"], "/body/box/b", [], set(), False),
+    ("no", ["/body/box/a"], "/body/box/b", [], {Evidence.NAMED}, False),
+    ("no", ["/body/box/a"], "/body/box/b", [], {Evidence.UNPLACED}, False),
+    ("no", ["/body/box/a"], "/body/box/b", [], {Evidence.DECLARED}, True),
+    ("no", ["/body/box/a"], "/body", [], set(), False),
+    ("no", ["/body/box/a", "/method"], "/body/box/b", [], set(), False),
+    ("no", ["/query/a"], "/body/box", [], set(), True),
+    # One of two that the text names, of which the edit is at neither.
+    ("no", ["/body/a"], "", [place("/body/b"), place("/body/c")], set(), True),
+    ("no", ["/body/c"], "", [place("/body/b"), place("/body/c")], set(), False),
+    ("no", ["/body/a/b"], "", [place("/body/a")], set(), False),
+    ("no", ["/body/d"], "", [place("/body/b"), place("/body/c"), place("/body/d")], set(), True),
+    ("no", ["/body/a"], "", [place("/body/b", is_told=False)], set(), False),
+    ("no", ["/body/a"], "", [place("/body/b", 0.01)], set(), False),
+    ("no", ["/method"], "", [place("/body/b")], set(), False),
+    # A sentence names another member that was sent.
+    ("sender is required", ["/body/label"], "", [], {Evidence.NAMED}, True),
+    ("sender is required", ["/body/sender"], "", [], {Evidence.NAMED}, False),
+    ("courier is required", ["/body/label"], "", [], {Evidence.NAMED}, False),
+    ("sender is required", ["/body/label"], "/body/label", [], {Evidence.NAMED}, False),
+    ("sender is required", ["/body/label"], "/body/label", [place("/body/label")], {Evidence.NAMED}, True),
+    ("sender is required", ["/headers/label"], "", [], {Evidence.NAMED}, False),
+]
+
+
+@rows(("message", "places", "pointer", "likely", "evidence", "holds"), ELSEWHERE)
+def test_when_the_answer_tells_another_place(
+    message: str, places: list[str], pointer: str, likely: list[LikelyPlace], evidence: set[Evidence], holds: bool
+) -> None:
+    edit: Any = SimpleNamespace(
+        places=places,
+        changes=[],
+        evidence=frozenset(evidence),
+        error=Violation(message=message, pointer=pointer, likely=tuple(likely)),
+        refused=SimpleNamespace(request=Request("POST", "/parcels", body={"sender": 7, "label": "x"})),
+    )
+    (veto,) = [one for one in vetoes.VETOES if one.name == "elsewhere"]
+    assert veto.holds(edit) is holds
+
+
+@rows(
+    ("method", "path", "query", "body", "fits"),
+    [
+        ("PUT", "/labels/7", {"copies": "2"}, None, True),
+        ("PUT", "/labels/7", {}, None, True),
+        ("PUT", "/labels/7", {"url": "x"}, None, False),
+        ("POST", "/orders", {}, {"id": 1, "total": 2}, True),
+        ("POST", "/orders", {}, {"id": 1}, False),
+        ("POST", "/orders", {}, {"id": 1, "total": 2, "more": 3}, False),
+        ("POST", "/orders", {"total": "2"}, {"id": 1, "total": 2}, False),
+        ("POST", "/labels:update", {}, {"any": 1}, True),
+        ("PATCH", "/nowhere", {"any": "1"}, {"any": 1}, True),
+    ],
+)
+def test_what_was_sent_fits_another_method_or_not(
+    engine: Engine, method: str, path: str, query: dict[str, str], body: Any, fits: bool
+) -> None:
+    case: Any = SimpleNamespace(
+        request=Request("GET", path, query, headers={"content-type": "application/json"}, body=body),
+        description=engine.profiles[0].described,
+    )
+    to = {"op": "replace", "path": "/method", "value": method}
+    edit: dict[str, Any] = {"action": "USE_ALTERNATIVE_ENDPOINT", "message": "m", "parameters": {}, "patch": [to]}
+    assert Refused(case, []).fits(edit) is fits
+    assert Refused(case, []).fits({**edit, "patch": [to, {"op": "remove", "path": "/body/none/at/all"}]})
 
 
 def test_each_veto_has_an_example() -> None:

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from corrigible.rules.engine.evaluate import RuleResult, evaluate
+from corrigible.rules.engine.evaluate import RuleEvaluation, RuleResult
 from corrigible.rules.errors import RuleFault
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.pack.load import load_pack
@@ -145,7 +145,7 @@ def test_a_look_up_that_is_not_on_the_list_is_not_made(write_pack: WritePack, ge
 def looking(folder: Path, request: Request = REQUEST) -> Generator[Lookup, LookupAnswer, RuleResult | None]:
     (rule,) = load_pack(folder).rules
     scope = {"request": request.document(), "error": {"message": ""}, "spec": {}, "exchange": {"id": "e1"}}
-    return evaluate(rule, request, scope, load_pack(folder).settings, "1.", None)
+    return RuleEvaluation(rule, request, scope, load_pack(folder).settings, "1.", None).run()
 
 
 def test_look_ups_that_do_not_depend_on_each_other_are_made_ahead(write_pack: WritePack) -> None:

@@ -44,10 +44,9 @@ from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .api_profile import ApiProfile, RefusalCase
-from .dry_run import dry_run
 from .intent import with_shifted_meanings
 from .request_at_fault import says_no_route, says_nothing
-from .verify import drop_invalid
+from .verify import drop_invalid, dry_run
 
 _READ: Final = 500
 """Characters of a message."""

@@ -41,15 +41,14 @@ from .api_profile import (
     parse_errors,
 )
 from .decision import Annotate, Decision, PassThrough
-from .dry_run import dry_run
 from .error_matcher import MatchedError, is_particular, suggest
-from .feedback import combine, drop_stray_paths, encode, mirror_retry_after
+from .feedback import combine, drop_stray_paths, encode, merge_suggestions, mirror_retry_after
 from .intent import declare_losses, undeclared_losses
 from .known_translations import KnownTranslations, Translation, WatchedExchange, key_of
 from .limits import Limits, measured, readable
-from .merge import merge_suggestions
 from .relayed_feedback import Relay, relayed_feedback
 from .request_at_fault import ABOUT_THE_REQUEST, told_fault
+from .verify import dry_run
 from .vetoes import is_unasked
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]

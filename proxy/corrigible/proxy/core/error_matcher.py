@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
-from corrigible.rules.engine.evaluate import RuleResult, evaluate, why_not
+from corrigible.rules.engine.evaluate import RuleEvaluation, RuleResult, why_not
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import Rule
@@ -283,7 +283,7 @@ class ErrorMatcher:
                 # Who looks at what tells it from others that are the same is answered for this one alone.
                 one = case.exchange
                 scope["exchange"] = {"id": one.id, "started": one.started, "elapsed": one.elapsed}
-            results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
+            results = RuleEvaluation(rule, case.request, scope, settings, f"{number + 1}.", notes).run()
             result = yield from (_without_lookups(results) if match.is_wrapped else results)
             verdict = "matched" if result is not None else "no match"
             if result is not None and self._is_judged:

@@ -164,22 +164,12 @@ class RuleResult(NamedTuple):
         return RuleResult(rule, tuple(suggestions), type, recovery, retry, used_live_state, settles, seen, branches)
 
 
-def evaluate(
-    rule: Rule,
-    request: Request,
-    scope: dict[str, Any],
-    settings: PackSettings,
-    group: str,
-    explain: list[str] | None,
-) -> Evaluation:
-    """Evaluate a rule whose `match` holds for an error. Raises RuleFault where it crashes.
+class RuleEvaluation:
+    """Evaluates a rule whose `match` holds for an error.
 
     `scope` holds the common names (`error` is this error) and is added to. `group` makes group ids unique.
     """
-    return RuleEvaluation(rule, request, scope, settings, group, explain).run()
 
-
-class RuleEvaluation:
     def __init__(
         self,
         rule: Rule,
@@ -206,6 +196,7 @@ class RuleEvaluation:
             scope["captures"] = captures
 
     def run(self) -> Evaluation:
+        """Raises RuleFault where the rule crashes."""
         rule = self.rule
         if self.has_long_capture:
             self._note("a capture is no value: too long, or of several lines")

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -207,8 +206,7 @@ def test_apply_reports_some_of_them_as_its_own_mistake() -> None:
 
 
 @pytest.mark.parametrize("piece", [".", "a."])
-def test_a_long_message_takes_no_longer(piece: str) -> None:
-    message = f"Pod {HANDLED} Pod: json: cannot unmarshal string into Go struct field {piece * (8000 // len(piece))}"
-    start = time.thread_time()
-    read(message, POD, reason="BadRequest", status=400)
-    assert time.thread_time() - start < 0.1
+def test_a_long_message_is_read_in_linear_time(piece: str) -> None:
+    """That it comes back at all is the proof."""
+    message = f"Pod {HANDLED} Pod: json: cannot unmarshal string into Go struct field {piece * 500_000}"
+    assert read(message, POD, reason="BadRequest", status=400)

@@ -245,3 +245,26 @@ local function edit(headers, lines, left)
     end
   end
 end
+
+-- Ask the corrector of a caller about a refusal, and note what it says of it. Returns the edits of the head and the new
+-- body; nil where the answer stays as it is.
+local function correction(handle, peer, number, more, message)
+  local answer, content = ask(handle, cluster_of(number), question("/v1/refusal", peer, more), message)
+  if not answer then
+    set(handle, "reason", content)
+    return nil
+  end
+  if answer["corrigible-entry"] then
+    set(handle, "entry", answer["corrigible-entry"])
+  end
+  if answer[":status"] ~= "200" then
+    return nil
+  end
+  local edits, body = read_answer(answer, content)
+  if not edits then
+    set(handle, "reason", "the corrector's answer is not readable")
+  elseif answer["corrigible-loops"] then
+    note_loop(handle, number)
+  end
+  return edits, body
+end

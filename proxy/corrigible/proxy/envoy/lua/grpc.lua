@@ -34,24 +34,9 @@ function envoy_on_response(handle)
   if kept.started then
     more["corrigible-started"] = string.format("%d", kept.started)
   end
-  local answer, edited = ask(handle, cluster_of(number), question("/v1/refusal", peer, more), message)
-  if not answer then
-    set(handle, "reason", edited)
-    return
-  end
-  if answer["corrigible-entry"] then
-    set(handle, "entry", answer["corrigible-entry"])
-  end
-  if answer[":status"] ~= "200" then
-    return
-  end
-  local edits = read_answer(answer, edited)
+  local edits = correction(handle, peer, number, more, message)
   if not edits then
-    set(handle, "reason", "the corrector's answer is not readable")
     return
-  end
-  if answer["corrigible-loops"] then
-    note_loop(handle, number)
   end
   -- What was read before the question is out of scope now.
   if handle:headers():get("grpc-status") then

@@ -108,24 +108,9 @@ function envoy_on_response(handle)
   local number = caller_number(peer, request)
   local lengths, message = sections(head_text(request), handle:base64Escape(body), head_text(headers), text, "")
   local more = { ["corrigible-sections"] = lengths, ["corrigible-target"] = target }
-  local answer, edited = ask(handle, cluster_of(number), question("/v1/refusal", peer, more), message)
-  if not answer then
-    set(handle, "reason", edited)
-    return
-  end
-  if answer["corrigible-entry"] then
-    set(handle, "entry", answer["corrigible-entry"])
-  end
-  if answer[":status"] ~= "200" then
-    return
-  end
-  local edits, new = read_answer(answer, edited)
+  local edits, new = correction(handle, peer, number, more, message)
   if not edits then
-    set(handle, "reason", "the corrector's answer is not readable")
     return
-  end
-  if answer["corrigible-loops"] then
-    note_loop(handle, number)
   end
   handle:body(true):setBytes(new) -- which sets the length, too
   local trailers = handle:trailers()
