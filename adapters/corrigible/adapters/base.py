@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Repair
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -33,6 +34,15 @@ class Described(Protocol):
     def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
         """Return every place where a request is not what its operation takes; with `at` those at or below a place."""
         ...
+
+    @property
+    def dialect(self) -> str | None:
+        """The dialect of all answers of the API, where the description says which one it is."""
+        return None
+
+    def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
+        """Return what mends a request whose call is a document of its own; None where that is not what is wrong."""
+        return None
 
     def body_schemas(self, operation: str) -> Mapping[str, Json]:
         """Return the media types of an operation's body, in lower case, each with its schema."""

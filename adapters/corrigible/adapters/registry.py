@@ -9,7 +9,8 @@ from typing import Final
 
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.google_rpc import GoogleRpcFormat
-from corrigible.adapters.formats.wrapped_calls import GRAPHQL, MCP
+from corrigible.adapters.formats.graphql_errors import GRAPHQL
+from corrigible.adapters.formats.wrapped_calls import MCP
 
 from .base import Adapter
 

@@ -94,7 +94,7 @@ def _profile(name: str | Path, description: Described | None, index: MapIndex | 
 
 def profile_of(pack: Pack, description: Described | None = None) -> ApiProfile:
     """Return a pack with the adapter of its name, and with a description. Its maps are left out."""
-    adapter: Adapter = adapter_for(pack.name, pack.text.dialect)
+    adapter: Adapter = adapter_for(pack.name, pack.text.dialect or (None if description is None else description.dialect))
     for more in (
         Operations({key: name for key, name in pack.text.operations.items() if is_path(key)}),
         description.operations if description is not None else None,
@@ -108,6 +108,8 @@ def profile_of(pack: Pack, description: Described | None = None) -> ApiProfile:
     return ApiProfile(adapter, pack, RuleIndex(pack.rules), description)
 
 
+_OF_GRAPHQL = frozenset({".graphql", ".graphqls", ".gql"})
+"""File endings of schemas of GraphQL."""
 _OF_PROTOBUF = frozenset({".binpb", ".desc", ".pb", ".proto", ".protoset"})
 """File endings of descriptors. They also describe APIs that use protobuf's JSON: a gRPC gateway, Connect, Twirp."""
 
@@ -119,6 +121,10 @@ def described(spec: Path, base: str = "") -> Described:
         from corrigible.adapters.protobuf.service_description import ProtobufDescription
 
         return ProtobufDescription(load_descriptors(spec))
+    if spec.suffix in _OF_GRAPHQL:
+        from corrigible.adapters.graphql.description import load as load_schema
+
+        return load_schema(spec)
     from corrigible.adapters.openapi.load import load  # slow to import: only where it is asked for
 
     description = load(spec, check=True, base=base)

@@ -197,6 +197,10 @@ class ErrorMatcher:
             return (yield from self._of_forbidden(number))
         if (read_whole := self._by_form(number) or self._about_several(number)) is not None:
             return [read_whole]
+        mended = self._case.description.mended(self._case.request, self._case.errors, f"{number + 1}.g")
+        if mended is not None:
+            self._explain(f"the document of the call: {mended.code}")
+            return [self._of_all(result_of(mended, _DESCRIPTION, is_weighed=True))]
         if self._is_undescribed:
             result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
         if result is None and (results := list(self._by_description(number))):
