@@ -137,6 +137,8 @@ class Mending:
         self._marks: list[Any] = []
         """Nodes, names and values that are wrong in what was sent: an error of the server names one of them."""
         self._is_sure = True
+        self._kind = ""
+        """What all operations of the document are."""
         self._is_first = True
 
     def repair(self) -> Repair | None:
@@ -146,6 +148,9 @@ class Mending:
             self._note("Close the last braces.", more)
             self._marks += ["Unexpected", "Expected", "Syntax", "syntax"]
             ast = parsed(self._text)
+        if ast is not None:
+            kinds = {one.operation.value for one in ast.definitions if isinstance(one, g.OperationDefinitionNode)}
+            self._kind = kinds.pop() if len(kinds) == 1 else ""
         if ast is not None and (named := self._named(ast)) is not None:
             return repair_of(named, "The request names no single operation of the document.", "NO_OPERATION")
         for _ in range(_MOST_ROUNDS):
@@ -170,17 +175,23 @@ class Mending:
     def _named(self, ast: g.DocumentNode) -> Proposal | None:
         """Name the operation that is run; return the choice where it is unclear."""
         operations = [one for one in ast.definitions if isinstance(one, g.OperationDefinitionNode)]
-        names = [one.name.value for one in operations if one.name is not None]
+        kinds = {one.name.value: one.operation.value for one in operations if one.name is not None}
+        names = list(kinds)
         name, place = self._sent.operation, f"{self._sent.base}/operationName"
         if name in names or (not name and len(operations) == 1) or not names:
             return None
+        self._marks += [name, "operationName", "operation"]
         near = near_names(name, names) if isinstance(name, str) else []
         verb: dict[str, Json] = {"op": "replace" if name is not None else "add", "path": place}
         meant = near or names
         edits = [
-            self._edit("Run this operation.", more=({**verb, "value": one},), is_sure=len(names) == 1) for one in meant
+            self._edit(
+                "Run this operation.",
+                more=({**verb, "value": one},),
+                is_sure=len(meant) == 1 and (len(names) == 1 or kinds[one] == "query"),
+            )
+            for one in meant
         ]
-        self._marks += [name, "operationName", "operation"]
         return Proposal(edits) if len(edits) == 1 else options(edits[:_MOST_OPTIONS], self._group)
 
     def _by_problems(self, document: Document, problems: Sequence[Problem]) -> Proposal | None:
@@ -373,6 +384,8 @@ class Mending:
         said = " ".join(dict.fromkeys([*self._said, *([message] if message else [])]))
         sure = is_sure and self._is_sure and self._is_told() and self._sent.may_edit_variables >= bool(ops or asked)
         out = edit(violation, self._request, [*patch, *ops], said, requires_confirmation=not sure and not asked)
+        if self._kind == "query":
+            out["safety"]["side_effects"] = "none"
         if asked:
             out["applicability"] = "HAS_PLACEHOLDERS"
             out["placeholders"] = [{"pointer": place, "ask": "user", "schema": dict(one)} for place, one in asked]

@@ -118,11 +118,21 @@ class Document:
     def problems(self) -> list[Problem]:
         """Return what the rules find, in the order in which it is to be mended: names before what follows from them."""
         spend(len(self.text))
-        found: list[tuple[str, tuple[Any, ...]]] = []
-        rules = [_heard(rule, found) for rule in g.specified_rules if rule.__name__ not in _LEFT_OUT]
-        g.validate(self.schema, self.ast, rules)
-        problems = [self._problem(rule, nodes) for rule, nodes in found]
+        rules = [rule for rule in g.specified_rules if rule.__name__ not in _LEFT_OUT]
+        problems = [self._problem(rule, nodes) for rule, nodes in self._found(rules)]
         return sorted((one for one in problems if one), key=lambda one: _ORDER.index(one.rule))
+
+    def _found(self, rules: Sequence[Any]) -> list[tuple[str, tuple[Any, ...]]]:
+        """Return the nodes of what rules find, each with the name of its rule."""
+        found: list[tuple[str, tuple[Any, ...]]] = []
+        info = g.TypeInfo(self.schema)
+
+        def heard_of(rule: Any) -> Callable[[g.GraphQLError], None]:
+            return lambda error: found.append((rule.__name__, tuple(error.nodes or ())))
+
+        made = [rule(v.ValidationContext(self.schema, self.ast, info, heard_of(rule))) for rule in rules]
+        g.visit(self.ast, g.TypeInfoVisitor(info, g.ParallelVisitor(made)))
+        return found
 
     def _problem(self, rule: str, nodes: tuple[Any, ...]) -> Problem | None:
         if rule == v.ValuesOfCorrectTypeRule.__name__ and any(self._is_of_field(one) for one in nodes):
@@ -133,7 +143,7 @@ class Document:
 
     def _is_of_field(self, node: Any) -> bool:
         context = self.contexts.get(id(node))
-        return context is not None and isinstance(context.definition, g.GraphQLField) and bool(context.expected)
+        return context is not None and isinstance(context.definition, g.GraphQLField)
 
     def _known(self, rule: str, nodes: tuple[Any, ...]) -> str:
         """Return what may stand there, as the schema names it."""
@@ -156,8 +166,7 @@ class Document:
 
     def wrong_values(self) -> list[tuple[Any, Any]]:
         """Return the literals that are not of their type, each with that type."""
-        found: list[tuple[str, tuple[Any, ...]]] = []
-        g.validate(self.schema, self.ast, [_heard(v.ValuesOfCorrectTypeRule, found)])
+        found = self._found([v.ValuesOfCorrectTypeRule])
         nodes = [node for _, several in found for node in several if id(node) in self.contexts]
         return [(one, self.contexts[id(one)].expected) for one in nodes if self.contexts[id(one)].expected]
 
@@ -275,7 +284,7 @@ class Document:
     def unused(self, node: g.VariableDefinitionNode) -> Iterator[Fix]:
         operation = self.contexts[id(node)].above
         start, end, new = removed(node, self.text)
-        if len(operation.variable_definitions) == 1:
+        if len(operation.variable_definitions or ()) == 1:
             start = self.text.rindex("(", 0, start)
             end = self.text.index(")", end) + 1
         is_sent = node.variable.name.value in self._sent
@@ -378,13 +387,13 @@ class _Collector(g.Visitor):
         super().__init__()
         self._info, self._contexts, self._operation = info, contexts, ""
 
-    def enter(self, node: g.Node, _key: Any, _parent: Any, _path: Any, ancestors: list[Any]) -> None:
+    def enter(self, node: g.Node, _key: Any, parent: Any, _path: Any, ancestors: list[Any]) -> None:
         info = self._info
         if isinstance(node, g.OperationDefinitionNode):
             self._operation = node.operation.value
         elif isinstance(node, g.FragmentDefinitionNode):
             self._operation = ""
-        above = next((one for one in reversed(ancestors) if isinstance(one, g.Node)), None)
+        above = next((one for one in (parent, *reversed(ancestors)) if isinstance(one, g.Node)), None)
         definition = info.get_directive() or info.get_field_def()
         self._contexts[id(node)] = Context(
             info.get_parent_type(), definition, info.get_input_type(), self._operation, above, node
@@ -412,15 +421,6 @@ def _joined(splices: Sequence[Splice]) -> tuple[Splice, ...]:
             before = ""
         out[(start, end)] = before + text
     return tuple((*place, text) for place, text in out.items())
-
-
-def _heard(rule: Any, found: list[tuple[str, tuple[Any, ...]]]) -> Any:
-    """Return a rule that notes the nodes of what it finds."""
-
-    def report(_: Any, error: g.GraphQLError) -> None:
-        found.append((rule.__name__, tuple(error.nodes or ())))
-
-    return type(rule.__name__, (rule,), {"report_error": report})
 
 
 _OTHER: Final = "other"
