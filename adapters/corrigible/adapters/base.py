@@ -25,6 +25,17 @@ class Format(Protocol):
         ...
 
 
+class InnerCall(NamedTuple):
+    """A call inside of a request that holds several, as a request of its own that was refused."""
+
+    exchange: Exchange
+    body: Json
+    """The answer to it."""
+    description: Described
+    outward: Callable[[Mapping[str, Json]], dict[str, Json] | None]
+    """From a suggestion for the call to one for the request; None where the request cannot say it."""
+
+
 class Described(Protocol):
     """The part of an API's description that constrains requests."""
 
@@ -42,6 +53,10 @@ class Described(Protocol):
 
     def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
         """Return what mends a request whose call is a document of its own; None where that is not what is wrong."""
+        return None
+
+    def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
+        """Return the call that an error is about, where the request holds several."""
         return None
 
     def body_schemas(self, operation: str) -> Mapping[str, Json]:

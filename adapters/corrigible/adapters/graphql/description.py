@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 import graphql as g
+import orjson
 
-from corrigible.adapters.base import Described
+from corrigible.adapters.base import Described, InnerCall
 from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.rules.errors import AuthoringError
@@ -22,7 +24,7 @@ from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, Repair, ask, confirmed, edit, options, repair_of
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Exchange, Json, Request
 
 from .arguments import Call, Edited, definitions, json_schema, literal, of_field, of_variables, printed
 from .document import Document, Fix, Problem, Splice, parsed, span, spliced, unclosed
@@ -120,6 +122,56 @@ class GraphQlDescription(Described):
         if sent is None or not errors or any("path" in one.native for one in errors):
             return None
         return Mending(self, request, sent, errors, group).repair()
+
+
+    def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
+        """Return the field whose resolver refuses its arguments, as a call with the status that the code stands for."""
+        request, path = exchange.request, error.native.get("path")
+        sent = Sent.of(request)
+        ast = parsed(sent.text) if sent is not None and isinstance(path, list) else None
+        if sent is None or ast is None or not isinstance(path, list):
+            return None
+        document = Document(self.schema, sent.text, ast, sent.variables)
+        node = document.answered_by(path)
+        if node is None:
+            return None
+        call = Call(document, node, sent.variables, f"{sent.base}/variables")
+        told = error.native.get("extensions")
+        more = {name: one for name, one in told.items() if name not in _OF_TRACES} if isinstance(told, dict) else {}
+        body: dict[str, Json] = {**more, "message": error.message}
+        inner = replace(
+            exchange,
+            request=call.request(),
+            status=_status(error.code, more),
+            headers={"content-type": "application/json"},
+            body=orjson.dumps(body),
+        )
+        mending = Mending(self, request, sent, [error], "")
+        return InnerCall(
+            inner,
+            body,
+            of_field(call.definition, call.name, self.defined),
+            lambda suggestion: mending.outward(suggestion, call),
+        )
+
+
+_OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage"})
+_STATUSES: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("UNAUTHENTICATED", "UNAUTHORIZED", "AUTHENTICATION_ERROR"), 401),
+    **dict.fromkeys(("FORBIDDEN", "PERMISSION_DENIED", "ACCESS_DENIED"), 403),
+    **dict.fromkeys(("CONFLICT", "ALREADY_EXISTS"), 409),
+    **dict.fromkeys(("TOO_MANY_REQUESTS", "RATE_LIMITED", "THROTTLED", "RATE_LIMIT_EXCEEDED"), 429),
+    **dict.fromkeys(("INTERNAL_SERVER_ERROR", "INTERNAL", "INTERNAL_ERROR"), 500),
+}
+"""By the code of an error: the status of HTTP that says the same. Any other code is about what was sent."""
+_LEAST_STATUS: Final = 400
+
+
+def _status(code: str, extensions: Mapping[str, Json]) -> int:
+    told = [extensions.get(name) for name in ("status", "statusCode")]
+    told += [http.get("status")] if isinstance(http := extensions.get("http"), dict) else []
+    stated = [one for one in told if isinstance(one, int) and _LEAST_STATUS <= one < 600]
+    return stated[0] if stated else _STATUSES.get(code.upper(), _LEAST_STATUS)
 
 
 class Mending:
@@ -368,31 +420,60 @@ class Mending:
         asked: Sequence[tuple[str, Mapping[str, Json]]] = (),
         is_sure: bool = True,
     ) -> dict[str, Json]:
-        base, new = self._sent.base, text or self._text
         ops = [*self._ops, *more]
         asked = [*self._asked, *asked]
-        patch: list[dict[str, Json]] = []
-        if new != self._sent.text:
-            short = len(self._sent.text) <= _LONGEST_TEST
-            patch += [{"op": "test", "path": f"{base}/query", "value": self._sent.text}] if short else []
-            patch.append({"op": "replace", "path": f"{base}/query", "value": new})
-        held = self._request.body if base == "/body" else self._request.query
-        lacks = isinstance(held, Mapping) and not isinstance(held.get("variables"), dict)
-        if lacks and (asked or any(str(one["path"]).startswith(f"{base}/variables") for one in ops)):
-            patch.append({"op": "add", "path": f"{base}/variables", "value": {}})
-        violation = SchemaViolation(f"{base}/query", "graphql", {"type": "string"}, self._sent.text)
+        patch = self._patch(text or self._text, ops, asked)
+        violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
         said = " ".join(dict.fromkeys([*self._said, *([message] if message else [])]))
         sure = is_sure and self._is_sure and self._is_told() and self._sent.may_edit_variables >= bool(ops or asked)
-        out = edit(violation, self._request, [*patch, *ops], said, requires_confirmation=not sure and not asked)
+        out = edit(violation, self._request, patch, said, requires_confirmation=not sure and not asked)
         if self._kind == "query":
             out["safety"]["side_effects"] = "none"
         if asked:
             out["applicability"] = "HAS_PLACEHOLDERS"
             out["placeholders"] = [{"pointer": place, "ask": "user", "schema": dict(one)} for place, one in asked]
             out["parameters"] = {}
-        if not patch and not ops:
+        if not patch:
             del out["patch"]
         return out
+
+    def _patch(
+        self, text: str, ops: Sequence[dict[str, Json]], asked: Sequence[tuple[str, Mapping[str, Json]]]
+    ) -> list[dict[str, Json]]:
+        """Return the operations that write the document, and those on variables behind them."""
+        base = self._sent.base
+        patch: list[dict[str, Json]] = []
+        if text != self._sent.text:
+            short = len(self._sent.text) <= _LONGEST_TEST
+            patch += [{"op": "test", "path": f"{base}/query", "value": self._sent.text}] if short else []
+            patch.append({"op": "replace", "path": f"{base}/query", "value": text})
+        held = self._request.body if base == "/body" else self._request.query
+        lacks = isinstance(held, Mapping) and not isinstance(held.get("variables"), dict)
+        if lacks and any(place.startswith(f"{base}/variables") for place in _places(ops, asked)):
+            patch.append({"op": "add", "path": f"{base}/variables", "value": {}})
+        return [*patch, *ops]
+
+    def outward(self, suggestion: Mapping[str, Any], call: Call) -> dict[str, Json] | None:
+        """Return a suggestion for a call as one for the request; None where the request cannot say it."""
+        if not (suggestion.get("patch") or suggestion.get("placeholders")) or suggestion.get("steps"):
+            return None if suggestion.get("steps") else dict(suggestion)
+        edited = call.outward(suggestion)
+        if edited is None or (not self._sent.may_edit_variables and (edited.ops or edited.asked)):
+            return None
+        out = {name: one for name, one in suggestion.items() if name not in ("patch", "placeholders", "verification")}
+        out["parameters"] = {}
+        if patch := self._patch(spliced(self._text, edited.splices), edited.ops, edited.asked):
+            out["patch"] = patch
+        if edited.asked:
+            whom = next(str(one["ask"]) for one in suggestion["placeholders"])
+            out["placeholders"] = [{"pointer": place, "ask": whom, "schema": one} for place, one in edited.asked]
+        if isinstance(evidence := out.get("evidence"), dict) and "pointer" in evidence:
+            out["evidence"] = {**evidence, "pointer": f"{self._sent.base}/query"}
+        return out
+
+
+def _places(ops: Sequence[Mapping[str, Json]], asked: Sequence[tuple[str, Mapping[str, Json]]]) -> list[str]:
+    return [*(str(one["path"]) for one in ops), *(place for place, _ in asked)]
 
 
 def _after(variables: dict[str, Json], ops: Sequence[Mapping[str, Any]], base: str) -> dict[str, Json] | None:

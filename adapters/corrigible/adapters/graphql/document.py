@@ -164,6 +164,30 @@ class Document:
         every = (one for one in self.contexts.values() if isinstance(one.node, g.FieldNode) and one.node.arguments)
         return [one.node for one in every if isinstance(one.definition, g.GraphQLField)]
 
+    def answered_by(self, path: Sequence[Json]) -> g.FieldNode | None:
+        """Return the innermost field with arguments on the path of an answer, else the outermost."""
+        fragments = {one.name.value: one for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)}
+        held: list[Any] = list(self.operations)
+        found: g.FieldNode | None = None
+        for step in path:
+            if not isinstance(step, str):
+                continue
+            waiting, field = held, None
+            for _ in range(MOST_TOKENS):
+                if not waiting or field is not None:
+                    break
+                node = waiting[0]
+                inside = list(node.selection_set.selections) if node.selection_set is not None else []
+                spread = [fragments[one.name.value] for one in inside if _is_spread(one) and one.name.value in fragments]
+                waiting = [*waiting[1:], *(one for one in inside if isinstance(one, g.InlineFragmentNode)), *spread]
+                fields = [one for one in inside if isinstance(one, g.FieldNode)]
+                field = next((one for one in fields if (one.alias or one.name).value == step), None)
+            if field is None or not isinstance(self.contexts[id(field)].definition, g.GraphQLField):
+                break
+            found = field if found is None or field.arguments else found
+            held = [field]
+        return found
+
     def wrong_values(self) -> list[tuple[Any, Any]]:
         """Return the literals that are not of their type, each with that type."""
         found = self._found([v.ValuesOfCorrectTypeRule])
@@ -406,6 +430,10 @@ def _fits(definition: g.GraphQLField, node: g.FieldNode) -> bool:
     given = [one.name.value for one in node.arguments or ()]
     is_taken = all(one in definition.args or near_names(one, [*definition.args]) for one in given)
     return is_object == (node.selection_set is not None) and is_taken
+
+
+def _is_spread(node: Any) -> bool:
+    return isinstance(node, g.FragmentSpreadNode)
 
 
 def _joined(splices: Sequence[Splice]) -> tuple[Splice, ...]:
