@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Repair
@@ -45,19 +45,6 @@ class Described(Protocol):
     def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
         """Return every place where a request is not what its operation takes; with `at` those at or below a place."""
         ...
-
-    @property
-    def dialect(self) -> str | None:
-        """The dialect of all answers of the API, where the description says which one it is."""
-        return None
-
-    def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
-        """Return what mends a request whose call is a document of its own; None where that is not what is wrong."""
-        return None
-
-    def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
-        """Return the call that an error is about, where the request holds several."""
-        return None
 
     def body_schemas(self, operation: str) -> Mapping[str, Json]:
         """Return the media types of an operation's body, in lower case, each with its schema."""
@@ -100,6 +87,24 @@ class Described(Protocol):
 
     def facts(self, operation: str) -> Json:
         """Return `{required, properties}` of an operation's body or query, the `spec` of expressions."""
+        ...
+
+
+@runtime_checkable
+class DescribesDocuments(Described, Protocol):
+    """A description of requests whose calls stand in a document of their own, such as GraphQL."""
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of all answers of the API."""
+        ...
+
+    def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
+        """Return what mends a request; None where its document and values are not what is wrong."""
+        ...
+
+    def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
+        """Return the call of a document that an error is about."""
         ...
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
-from corrigible.adapters.base import Adapter, Described, Undescribed
+from corrigible.adapters.base import Adapter, Described, DescribesDocuments, Undescribed
 from corrigible.adapters.formats.generic import MappedFormat
 from corrigible.adapters.mapping.map_index import MapIndex, Maps, map_files, maps_of_pack, read_map
 from corrigible.adapters.operation import Operations
@@ -94,7 +94,8 @@ def _profile(name: str | Path, description: Described | None, index: MapIndex | 
 
 def profile_of(pack: Pack, description: Described | None = None) -> ApiProfile:
     """Return a pack with the adapter of its name, and with a description. Its maps are left out."""
-    adapter: Adapter = adapter_for(pack.name, pack.text.dialect or (None if description is None else description.dialect))
+    told = description.dialect if isinstance(description, DescribesDocuments) else None
+    adapter: Adapter = adapter_for(pack.name, pack.text.dialect or told)
     for more in (
         Operations({key: name for key, name in pack.text.operations.items() if is_path(key)}),
         description.operations if description is not None else None,

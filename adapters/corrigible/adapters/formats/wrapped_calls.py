@@ -13,7 +13,7 @@ from typing import Final
 from corrigible.rules.pointer import MISSING, escape, value_at
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind
-from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.exchange import Exchange, Json
 
 from .generic import GenericFormat
 from .pointers import member_said

@@ -117,7 +117,9 @@ def of_field(definition: g.GraphQLField, name: str, defined: Mapping[str, Json])
     return Arguments(name, _members(definition.args, g.is_required_argument), defined)
 
 
-def of_variables(operation: g.OperationDefinitionNode, schema: g.GraphQLSchema, defined: Mapping[str, Json]) -> Arguments:
+def of_variables(
+    operation: g.OperationDefinitionNode, schema: g.GraphQLSchema, defined: Mapping[str, Json]
+) -> Arguments:
     """Return the description of the variables of an operation."""
     kinds: dict[str, Any] = {}
     required = list[str]()
@@ -273,10 +275,7 @@ class Call:
         for at, name in enumerate(segments(pointer)[1:]):
             inner = g.get_nullable_type(kind)
             members = self.definition.args if at == 0 else getattr(inner, "fields", {})
-            if g.is_list_type(inner):
-                kind = inner.of_type
-            else:
-                kind = members[name].type if name in members else None
+            kind = inner.of_type if g.is_list_type(inner) else getattr(members.get(name), "type", None)
             if kind is None:
                 return None
         return kind

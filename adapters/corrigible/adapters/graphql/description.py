@@ -17,7 +17,6 @@ from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
-from corrigible.rules.pointer import escape
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.schema_repair.repair import repair
@@ -122,7 +121,6 @@ class GraphQlDescription(Described):
         if sent is None or not errors or any("path" in one.native for one in errors):
             return None
         return Mending(self, request, sent, errors, group).repair()
-
 
     def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
         """Return the field whose resolver refuses its arguments, as a call with the status that the code stands for."""

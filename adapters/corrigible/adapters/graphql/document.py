@@ -87,7 +87,7 @@ def span(node: Any) -> tuple[int, int]:
 
 
 def removed(node: Any, text: str) -> Splice:
-    """Return the splice that takes a node away, and the comma or blanks behind it, or before it where it is the last."""
+    """Return the splice that takes a node away, with the comma or blanks behind it, of the last one before it."""
     start, end = span(node)
     while end < len(text) and text[end] in " ,\t":
         end += 1
@@ -178,7 +178,7 @@ class Document:
                     break
                 node = waiting[0]
                 inside = list(node.selection_set.selections) if node.selection_set is not None else []
-                spread = [fragments[one.name.value] for one in inside if _is_spread(one) and one.name.value in fragments]
+                spread = [fragments[one.name.value] for one in inside if isinstance(one, g.FragmentSpreadNode)]
                 waiting = [*waiting[1:], *(one for one in inside if isinstance(one, g.InlineFragmentNode)), *spread]
                 fields = [one for one in inside if isinstance(one, g.FieldNode)]
                 field = next((one for one in fields if (one.alias or one.name).value == step), None)
@@ -430,10 +430,6 @@ def _fits(definition: g.GraphQLField, node: g.FieldNode) -> bool:
     given = [one.name.value for one in node.arguments or ()]
     is_taken = all(one in definition.args or near_names(one, [*definition.args]) for one in given)
     return is_object == (node.selection_set is not None) and is_taken
-
-
-def _is_spread(node: Any) -> bool:
-    return isinstance(node, g.FragmentSpreadNode)
 
 
 def _joined(splices: Sequence[Splice]) -> tuple[Splice, ...]:

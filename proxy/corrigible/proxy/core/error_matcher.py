@@ -11,7 +11,7 @@ from itertools import repeat
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.base import Adapter, InnerCall
+from corrigible.adapters.base import Adapter, DescribesDocuments, InnerCall
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate, why_not
@@ -201,12 +201,8 @@ class ErrorMatcher:
             return (yield from self._of_forbidden(number))
         if (read_whole := self._by_form(number) or self._about_several(number)) is not None:
             return [read_whole]
-        mended = self._case.description.mended(self._case.request, self._case.errors, f"{number + 1}.g")
-        if mended is not None:
-            self._explain(f"the document of the call: {mended.code}")
-            return [self._of_all(result_of(mended, _DESCRIPTION, is_weighed=True))]
-        if (inner := self._case.description.inner_call(self._case.exchange, self._case.errors[number])) is not None:
-            return (yield from self._inside(inner))
+        if isinstance(self._case.description, DescribesDocuments):
+            return (yield from self._of_document(number, self._case.description))
         if self._is_undescribed:
             result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
         if result is None and (results := list(self._by_description(number))):
@@ -221,6 +217,20 @@ class ErrorMatcher:
         if result is None and is_open:
             result = self._about_state(number) or self._at_likeliest(number)
         return [] if result is None else [result]
+
+    def _of_document(
+        self, number: int, description: DescribesDocuments
+    ) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
+        """Return what mends the document of a request; where nothing is wrong with it, what its call is told."""
+        mended = description.mended(self._case.request, self._case.errors, f"{number + 1}.g")
+        if mended is not None:
+            self._explain(f"the document of the call: {mended.code}")
+            return [self._with_new_key(self._of_all(result_of(mended, _DESCRIPTION, is_weighed=True)))]
+        inner = description.inner_call(self._case.exchange, self._case.errors[number])
+        results = [] if inner is None else (yield from self._inside(inner))
+        if not results and (result := (yield from self._by_rule(number, last_resort=True))) is not None:
+            return [result]
+        return results
 
     def _inside(self, inner: InnerCall) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
         """Return what is suggested about one of the calls of the request, read as any other answer; no look-ups."""

@@ -14,8 +14,8 @@ from corrigible.rules.language.pack_model import MeaningText
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.pointer import MISSING, resolve
-from corrigible.rules.schema_repair.suggestion import RepairSource
 from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
+from corrigible.rules.schema_repair.suggestion import RepairSource
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.word import EvidenceKind
@@ -101,10 +101,10 @@ def _sent(lost: Sequence[str], base: Request, request: Request) -> Sequence[str]
     return [one for one in lost if one.startswith("/headers/") or resolve(document, one) is not MISSING]
 
 
-def _besides_documents(lost: Sequence[str], result: RuleResult | None) -> Sequence[str]:
+def _besides_documents(lost: Sequence[str], result: RuleResult | None) -> tuple[str, ...]:
     """Return places without that of a document whose nodes were weighed one by one: as a text it is another one."""
     is_weighed = result is not None and isinstance(result.rule, RepairSource) and result.rule.is_weighed
-    return [one for one in lost if one not in ("/body/query", "/query/query")] if is_weighed else lost
+    return tuple(one for one in lost if not is_weighed or one not in ("/body/query", "/query/query"))
 
 
 def _shifted(
