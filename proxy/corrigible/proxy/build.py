@@ -27,8 +27,10 @@ from corrigible.proxy.runtime.dispatcher import LARGE, LOOPS_RESTORE, LOOPS_STAT
 from corrigible.proxy.runtime.fork_server import ForkServer, Served
 from corrigible.proxy.runtime.worker import MEMORY, Workers
 from corrigible.rules.engine.evaluate import RuleIndex
+from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pack.cases import is_path
 from corrigible.rules.pack.load import Pack, load_pack
+from corrigible.schema.extra import needs
 
 
 class SpecWarning(UserWarning):
@@ -122,9 +124,11 @@ def described(spec: Path, base: str = "") -> Described:
         from corrigible.adapters.protobuf.service_description import ProtobufDescription
 
         return ProtobufDescription(load_descriptors(spec))
-    if spec.suffix in _OF_GRAPHQL:
-        from corrigible.adapters.graphql.description import load as load_schema
-
+    if spec.suffix in _OF_GRAPHQL or (spec.suffix == ".json" and _is_introspection(spec)):
+        try:
+            from corrigible.adapters.graphql.description import load as load_schema
+        except ModuleNotFoundError:
+            raise AuthoringError(Place(spec, 0), needs("a schema of GraphQL", "graphql")) from None
         return load_schema(spec)
     from corrigible.adapters.openapi.load import load  # slow to import: only where it is asked for
 
@@ -134,6 +138,18 @@ def described(spec: Path, base: str = "") -> Described:
     for problem in description.problems:
         warnings.warn(f"{problem} (the description is used all the same)", SpecWarning, stacklevel=2)
     return description
+
+
+def _is_introspection(spec: Path) -> bool:
+    """Whether a file of JSON begins as the answer to an introspection query does."""
+    try:
+        with spec.open("rb") as file:
+            return b'"__schema"' in file.read(_BEGINNING)
+    except OSError:
+        return False
+
+
+_BEGINNING = 200
 
 
 def build_engine(

@@ -28,7 +28,6 @@ from corrigible.schema.exchange import Exchange, Json, Request
 from .arguments import Call, Edited, definitions, json_schema, literal, of_field, of_variables, printed
 from .document import Document, Fix, Problem, Splice, parsed, span, spliced, unclosed
 
-ENDINGS: Final = frozenset({".graphql", ".graphqls", ".gql"})
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5
 _LONGEST_TEST: Final = 256
