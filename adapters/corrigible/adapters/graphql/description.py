@@ -293,7 +293,11 @@ class Mending:
             only = made.suggestions[0] if made is not None and len(made.suggestions) == 1 else None
             if made is None:
                 continue
-            if only is not None and "placeholders" not in only and self._is_applied(self._outward(only, call), only):
+            if (
+                only is not None
+                and "placeholders" not in only
+                and self._is_applied(self._outward(only, call), only, violation.value)
+            ):
                 is_changed = True
                 break
             left.append((made, call))
@@ -330,8 +334,11 @@ class Mending:
         asked = [(f"{base}{str(one['pointer'])[5:]}", one["schema"]) for one in suggestion.get("placeholders", ())]
         return Edited((), tuple(ops), tuple(asked))
 
-    def _is_applied(self, edited: Edited | None, suggestion: Mapping[str, Any]) -> bool:
-        """Do what a suggestion says; False where it cannot be said of this request."""
+    def _is_applied(self, edited: Edited | None, suggestion: Mapping[str, Any], old: Json) -> bool:
+        """Do what a suggestion says of a value; False where it cannot be said of this request.
+
+        A number that becomes a text may be no text that was meant: of a write that is asked about.
+        """
         if edited is None or edited.asked:
             return False
         variables = _after(self._variables, edited.ops, f"{self._sent.base}/variables")
@@ -341,7 +348,9 @@ class Mending:
         self._ops += edited.ops
         self._said.append(str(suggestion["message"]))
         safety = suggestion["safety"]
-        self._is_sure = self._is_sure and not safety.get("requires_confirmation") and not safety["changes_intent"]
+        is_made_text = any(isinstance(op.get("value"), str) and not isinstance(old, str) for op in suggestion["patch"])
+        is_kept = not safety.get("requires_confirmation") and not safety["changes_intent"]
+        self._is_sure = self._is_sure and is_kept and not (is_made_text and self._kind != "query")
         return True
 
     def _kinds(self, document: Document) -> Iterator[Splice]:
