@@ -12,6 +12,7 @@ __all__ = [
     "demo",
     "described",
     "formats",
+    "graphql",
     "mapping",
     "openapi",
     "operation",

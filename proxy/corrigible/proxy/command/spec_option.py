@@ -63,11 +63,10 @@ def _fetched(url: str) -> Path:
 
     data, end = bytearray(), time.monotonic() + _SECONDS
     asked = url.removeprefix(INTROSPECTED)
-    query = {"json": {"query": _introspection()}} if asked != url else {}
+    query = {"query": _introspection()} if asked != url else None
+    method = "GET" if query is None else "POST"
     try:
-        with httpx.stream(
-            "POST" if query else "GET", asked, timeout=_SECONDS, follow_redirects=not query, **query
-        ) as answer:
+        with httpx.stream(method, asked, json=query, timeout=_SECONDS, follow_redirects=query is None) as answer:
             if answer.status_code != 200:
                 problem = f"the server answers {answer.status_code}; fetch it yourself, and give the file"
                 raise UsageError(f"--spec {shown(url)}: {problem}")
