@@ -11,8 +11,8 @@ from itertools import repeat
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.base import Adapter, DescribesDocuments, InnerCall
-from corrigible.adapters.formats.generic import GenericFormat
+from corrigible.adapters.base import DescribesDocuments, InnerCall
+from corrigible.adapters.registry import adapter_for
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate, why_not
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
@@ -234,7 +234,7 @@ class ErrorMatcher:
 
     def _inside(self, inner: InnerCall) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
         """Return what is suggested about one of the calls of the request, read as any other answer; no look-ups."""
-        plain = Adapter("call", (GenericFormat(),), inner.description.operations, tells_places_loosely=True)
+        plain = replace(adapter_for("call"), operations=inner.description.operations)
         profile = replace(self._case.profile, adapter=plain, description=inner.description)
         match = match_with(profile, inner.exchange.request, is_wrapped=True)
         errors = parse_errors(match, inner.exchange, inner.body)[: self._limits.errors]
