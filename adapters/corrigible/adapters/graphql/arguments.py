@@ -75,12 +75,29 @@ def _members(fields: Mapping[str, Any], is_required: Any) -> dict[str, Json]:
     }
 
 
+def needed(schema: Json, defined: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the definitions that a schema refers to, and those that these refer to."""
+    out: dict[str, Json] = {}
+    waiting = [schema]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            name = str(here.get("$ref", "")).rpartition("/")[2]
+            if name in defined and name not in out:
+                out[name] = defined[name]
+                waiting.append(defined[name])
+            waiting += here.values()
+        elif isinstance(here, list):
+            waiting += here
+    return out
+
+
 class Arguments(Described):
     """The description of one call: the only operation is a field with its arguments, or all variables."""
 
     def __init__(self, name: str, schema: dict[str, Json], defined: Mapping[str, Json]) -> None:
         media = {"required": True, "media": {_MEDIA: {"schema": {"type": "object", **schema}}}}
-        self.name, self._checker = name, OperationChecker({"body": media}, defined)
+        self.name, self._checker = name, OperationChecker({"body": media}, needed(schema, defined))
 
     @property
     def operations(self) -> Operations:

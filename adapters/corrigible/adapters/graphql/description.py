@@ -25,7 +25,7 @@ from corrigible.rules.schema_repair.suggestion import Proposal, Repair, ask, con
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .arguments import Call, Edited, definitions, json_schema, literal, of_field, of_variables, printed
+from .arguments import Call, Edited, definitions, json_schema, literal, needed, of_field, of_variables, printed
 from .document import Document, Fix, Problem, Splice, parsed, span, spliced, unclosed
 
 _MOST_ROUNDS: Final = 8
@@ -357,7 +357,8 @@ class Mending:
         """Yield literals in the form of their type: words of an enum without quotes, texts with them."""
         for node, kind in document.wrong_values():
             value = literal(node)
-            schema = {**json_schema(kind), "$defs": self._description.defined}
+            schema = json_schema(kind)
+            schema["$defs"] = needed(schema, self._description.defined)
             if not isinstance(value, str | float) or first_violation(value, schema) is not None:
                 continue
             self._note(f"Write it as {kind}.")
