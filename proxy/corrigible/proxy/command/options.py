@@ -118,7 +118,7 @@ def add_api(groups: Groups, *, listen: str) -> None:
         "--sdl",
         action="append",
         dest="spec",
-        default=argparse.SUPPRESS,
+        default=[],
         type=lambda text: f"{INTROSPECTED}{text}" if "://" in text else text,
         metavar="FILE",
         help="the schema of a GraphQL API: a file of SDL or of an introspection, or the URL of the API, which is asked "
