@@ -31,6 +31,7 @@ from .document import Document, Fix, Problem, Splice, parsed, span, spliced, unc
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5
 _LONGEST_TEST: Final = 256
+_DIAGNOSIS: Final = "The schema does not allow what was sent."
 _SYNTAX: Final = "The text is no document of GraphQL: mend its syntax."
 
 
@@ -213,11 +214,8 @@ class Mending:
             proposal = self._by_problems(document, problems) if problems else self._by_values(document)
             self._is_first = False
             if proposal is not None:
-                return repair_of(proposal, self._diagnosis(), "NOT_AS_IN_SCHEMA") if proposal.suggestions else None
+                return repair_of(proposal, _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if proposal.suggestions else None
         return None
-
-    def _diagnosis(self) -> str:
-        return "The schema does not allow what was sent."
 
     # The document
 
@@ -270,7 +268,6 @@ class Mending:
             return ()
         self._said.append(fix.message)
         self._asked += [(f"{self._sent.base}/variables/{name}", json_schema(kind)) for name, kind in fix.asked]
-        self._variables |= {}
         return fix.splices
 
     def _of_fix(self, fix: Fix, problem: Problem) -> dict[str, Json]:

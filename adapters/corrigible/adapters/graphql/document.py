@@ -293,10 +293,10 @@ class Document:
 
     # Variables
 
-    def undefined(self, node: g.VariableNode, *_: Any) -> Iterator[Fix]:
+    def undefined(self, node: g.VariableNode, *more: Any) -> Iterator[Fix]:
         """Declare a variable as its place needs it, or name the declared one that is meant."""
         name, expected = node.name.value, self.contexts[id(node)].expected
-        operation = next((one for one in self.operations if _[:1] == (one,)), None) or self.operations[0]
+        operation = next((one for one in self.operations if one in more), self.operations[0])
         declared = [one.variable.name.value for one in operation.variable_definitions or ()]
         near = [one for one in near_names(name, declared) if not self._uses(one)]
         for one in near:
@@ -334,7 +334,6 @@ class Document:
         operation = self.operations[0]
         declared = {one.variable.name.value: one for one in operation.variable_definitions or ()}
         splices, asked, added = list[Splice](), list[tuple[str, Any]](), list[str]()
-        is_sure = True
         for name in missing:
             kind, variable = definition.args[name].type, name
             if name in declared and not self._uses(name) and g.print_ast(declared[name].type) == str(kind):
@@ -352,7 +351,7 @@ class Document:
         else:
             end = node.name.loc.end
             splices.append((end, end, f"({', '.join(added)})"))
-        yield Fix(f"Give {', '.join(missing)}.", _joined(splices), is_sure and len(self.operations) == 1, tuple(asked))
+        yield Fix(f"Give {', '.join(missing)}.", _joined(splices), len(self.operations) == 1, tuple(asked))
 
     def duplicate(self, *nodes: Any) -> Iterator[Fix]:
         """Leave out one of two that have the same name."""
