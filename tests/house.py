@@ -25,6 +25,7 @@ _PARTS: Final = (
     *(
         "adapters",
         "adapters/formats",
+        "adapters/graphql",
         "adapters/mapping",
         "adapters/openapi",
         "adapters/reader",

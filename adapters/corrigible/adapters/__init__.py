@@ -13,6 +13,7 @@ __all__ = [
     "described",
     "drift",
     "formats",
+    "graphql",
     "mapping",
     "openapi",
     "operation",

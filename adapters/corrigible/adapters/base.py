@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Repair
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -22,6 +23,17 @@ class Format(Protocol):
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
         """Return the errors of an answer as violations, nothing where it is of another dialect."""
         ...
+
+
+class InnerCall(NamedTuple):
+    """A call inside of a request that holds several, as a request of its own that was refused."""
+
+    exchange: Exchange
+    body: Json
+    """The answer to it."""
+    description: Described
+    outward: Callable[[Mapping[str, Json]], dict[str, Json] | None]
+    """From a suggestion for the call to one for the request; None where the request cannot say it."""
 
 
 class Described(Protocol):
@@ -75,6 +87,24 @@ class Described(Protocol):
 
     def facts(self, operation: str) -> Json:
         """Return `{required, properties}` of an operation's body or query, the `spec` of expressions."""
+        ...
+
+
+@runtime_checkable
+class DescribesDocuments(Described, Protocol):
+    """A description of requests whose calls stand in a document of their own, such as GraphQL."""
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of all answers of the API."""
+        ...
+
+    def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
+        """Return what mends a request; None where its document and values are not what is wrong."""
+        ...
+
+    def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
+        """Return the call of a document that an error is about."""
         ...
 
 

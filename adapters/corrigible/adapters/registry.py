@@ -7,9 +7,11 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Final
 
+from corrigible.adapters.formats.a2a_errors import A2A, CALLS
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.google_rpc import GoogleRpcFormat
-from corrigible.adapters.formats.wrapped_calls import GRAPHQL, MCP
+from corrigible.adapters.formats.graphql_errors import GRAPHQL
+from corrigible.adapters.formats.wrapped_calls import MCP
 
 from .base import Adapter
 
@@ -32,6 +34,7 @@ def _is_json_post(method: str, path: str, headers: Mapping[str, str]) -> bool:
 
 _DIALECTS: Final[Mapping[str, Adapter]] = {
     "graphql": Adapter(name="graphql", formats=(GRAPHQL,), may_refuse=_is_json_post, placement="graphql"),
+    "a2a": Adapter("a2a", (A2A,), may_refuse=_is_json_post, placement="mcp", description=lambda: CALLS),
     "mcp": Adapter(name="mcp", formats=(MCP,), may_refuse=_is_json_post, placement="mcp"),
 }
 """By the `dialect` of a pack: APIs that answer inside an envelope, whoever made them."""
@@ -40,7 +43,7 @@ _DIALECTS: Final[Mapping[str, Adapter]] = {
 def adapter_for(name: str, dialect: str | None = None) -> Adapter:
     """Return the adapter of that name, or a generic one that reads the common error shapes.
 
-    `dialect` is `graphql` or `mcp` where all answers of the API are of that kind.
+    `dialect` is `a2a`, `graphql` or `mcp` where all answers of the API are of that kind.
     """
     if dialect is not None:
         return replace(_DIALECTS[dialect], name=name)

@@ -142,7 +142,7 @@ def _in_object(at: Place, value: Mapping[str, Json]) -> Iterator[tuple[Place, st
         if low in words:
             yield (*at, name), _word(inner)
         elif (low in addresses and is_inner) or (low in _QUERIES and _is_statement(inner)):
-            yield (*at, name), _text(inner)
+            yield (*at, name), _done_by(_text(inner)) if low == "query" else _text(inner)
         elif low == "params" and is_call and isinstance(inner, Mapping) and "/" in _text(verb):
             yield from (((*at, name, str(one)), _text(inner[one])) for one in inner if alike(str(one)) in _TARGETS)
 
@@ -150,6 +150,37 @@ def _in_object(at: Place, value: Mapping[str, Json]) -> Iterator[tuple[Place, st
 def _is_statement(value: Json) -> bool:
     """Whether a text is GraphQL or a statement of a database, and no words that are looked for."""
     return isinstance(value, str) and ("{" in value or _STATEMENT.match(value) is not None)
+
+
+_GRAPHQL: Final = re.compile(r"(?:\s|#.*)*(?:(?:query|mutation|subscription|fragment)\b[^{]*)?\{(?:\s|#.*)*[\w.]")
+_OF_GRAPHQL: Final = re.compile(r'"""(?:[^"]|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"|#.*|\.\.\.|[^\s,\w"]|\w+')
+_LONGEST_DOCUMENT: Final = 100_000
+
+
+def _done_by(text: str) -> str:
+    """Return what a document of GraphQL does: of reading that it reads, of all else the calls with their values.
+
+    Which fields of the answer are wanted, and how values are quoted, is left out. Any other text is returned as it is.
+    """
+    if len(text) > _LONGEST_DOCUMENT or _GRAPHQL.match(text) is None:
+        return text
+    calls, kinds = list[str](), list[str]()
+    depth = inside = 0
+    is_open = False
+    for token in _OF_GRAPHQL.findall(text):
+        if token.startswith("#"):
+            continue
+        inside += (token == "(") - (token == ")")
+        if inside == 0 and token == "}":
+            depth, is_open = depth - 1, depth > 1
+        if depth == 0 and inside == 0 and not is_open and token not in ")}":
+            kinds.append("query" if token == "{" else token)
+            is_open = True
+        if depth == 1 or (depth > 1 and inside):
+            calls.append(token.strip('"'))
+        if inside == 0 and token == "{":
+            depth += 1
+    return "query" if {*kinds} <= {"query", "fragment"} else " ".join([*kinds, *calls])
 
 
 def _safeguards(request: Request) -> Iterator[tuple[Place, str]]:

@@ -182,8 +182,9 @@ def _in_error(body: Mapping[str, Json]) -> Found:
 
 
 def _in_data(body: Mapping[str, Json]) -> Found:
-    """JSON-RPC 2.0, section 5.1."""
-    return _member(_get(body.get("error"), "data"))
+    """JSON-RPC 2.0, section 5.1; in a list of typed messages one of them (A2A 1.0, section 9.5)."""
+    data = _get(body.get("error"), "data")
+    return _member(data) or _in_messages(data)
 
 
 def _in_extensions(body: Mapping[str, Json]) -> Found:
@@ -229,15 +230,15 @@ def _said(body: Json, reason: str) -> Iterator[str]:
 def _in_details(body: Mapping[str, Json]) -> Found:
     """A google.rpc.Status in proto-JSON, bare or as `error` (AIP-193)."""
     for status in (body, body.get("error")):
-        for detail in _list(_get(status, "details")) if _get(status, "code") != 0 else ():
-            kind = _get(detail, "@type")
-            if (
-                isinstance(kind, str)
-                and kind.rpartition("/")[2] == DETAIL
-                and (feedback := _from_any(detail)) is not None
-            ):
-                return feedback
+        found = _in_messages(_get(status, "details")) if _get(status, "code") != 0 else None
+        if found is not None:
+            return found
     return None
+
+
+def _in_messages(messages: Json) -> Found:
+    named = (one for one in _list(messages) if str(_get(one, "@type")).rpartition("/")[2] == DETAIL)
+    return next((feedback for one in named if (feedback := _from_any(one)) is not None), None)
 
 
 def _in_content(result: Mapping[str, Json]) -> Found:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from corrigible.adapters.base import Adapter, Described, Undescribed
+from corrigible.adapters.base import Adapter, Described, DescribesDocuments, Undescribed
 from corrigible.adapters.formats.generic import MappedFormat
 from corrigible.adapters.formats.wrapped_calls import TOOL
 from corrigible.adapters.mapping.map_index import MapIndex, Maps, map_files, maps_of_pack, read_map
@@ -31,8 +31,10 @@ from corrigible.proxy.runtime.dispatcher import LARGE, LOOPS_RESTORE, LOOPS_STAT
 from corrigible.proxy.runtime.fork_server import ForkServer, Served
 from corrigible.proxy.runtime.worker import MEMORY, Workers
 from corrigible.rules.engine.evaluate import RuleIndex
+from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pack.cases import is_path
 from corrigible.rules.pack.load import Pack, load_pack
+from corrigible.schema.extra import needs
 
 
 class SpecWarning(UserWarning):
@@ -98,7 +100,8 @@ def _profile(name: str | Path, description: Described | None, index: MapIndex | 
 
 def profile_of(pack: Pack, description: Described | None = None) -> ApiProfile:
     """Return a pack with the adapter of its name, and with a description. Its maps are left out."""
-    adapter: Adapter = adapter_for(pack.name, pack.text.dialect)
+    told = description.dialect if isinstance(description, DescribesDocuments) else None
+    adapter: Adapter = adapter_for(pack.name, pack.text.dialect or told)
     for more in (
         Operations({key: name for key, name in pack.text.operations.items() if is_path(key)}),
         description.operations if description is not None else None,
@@ -112,6 +115,8 @@ def profile_of(pack: Pack, description: Described | None = None) -> ApiProfile:
     return ApiProfile(adapter, pack, RuleIndex(pack.rules), description)
 
 
+_OF_GRAPHQL = frozenset({".graphql", ".graphqls", ".gql"})
+"""File endings of schemas of GraphQL."""
 _OF_PROTOBUF = frozenset({".binpb", ".desc", ".pb", ".proto", ".protoset"})
 """File endings of descriptors. They also describe APIs that use protobuf's JSON: a gRPC gateway, Connect, Twirp."""
 
@@ -123,6 +128,12 @@ def described(spec: Path, base: str = "") -> Described:
         from corrigible.adapters.protobuf.service_description import ProtobufDescription
 
         return ProtobufDescription(load_descriptors(spec))
+    if spec.suffix in _OF_GRAPHQL or (spec.suffix == ".json" and _is_introspection(spec)):
+        try:
+            from corrigible.adapters.graphql.description import load as load_schema
+        except ModuleNotFoundError:
+            raise AuthoringError(Place(spec, 0), needs("a schema of GraphQL", "graphql")) from None
+        return load_schema(spec)
     from corrigible.adapters.openapi.load import load  # slow to import: only where it is asked for
 
     description = load(spec, check=True, base=base)
@@ -131,6 +142,18 @@ def described(spec: Path, base: str = "") -> Described:
     for problem in description.problems:
         warnings.warn(f"{problem} (the description is used all the same)", SpecWarning, stacklevel=2)
     return description
+
+
+def _is_introspection(spec: Path) -> bool:
+    """Whether a file of JSON begins as the answer to an introspection query does."""
+    try:
+        with spec.open("rb") as file:
+            return b'"__schema"' in file.read(_BEGINNING)
+    except OSError:
+        return False
+
+
+_BEGINNING = 200
 
 
 def build_engine(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.wrapped_calls import GRAPHQL
+from corrigible.adapters.formats.graphql_errors import GRAPHQL
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.rows import rows
 

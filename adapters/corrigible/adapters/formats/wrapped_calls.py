@@ -1,6 +1,6 @@
-"""Calls in an envelope of their own, which are refused with status 200: GraphQL, MCP and other JSON-RPC.
+"""Calls in an envelope of their own, which are refused with status 200: MCP and other JSON-RPC.
 
-Sources: the GraphQL specification, section 7.1.2; the MCP specification (server/tools, error handling); JSON-RPC 2.0,
+Sources: the MCP specification (server/tools, error handling); JSON-RPC 2.0,
 section 5.1. What is inside the envelope is read as any other answer, about the arguments of the call.
 """
 
@@ -13,38 +13,14 @@ from typing import Final
 from corrigible.rules.pointer import MISSING, escape, value_at
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind
-from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.exchange import Exchange, Json
 
 from .generic import GenericFormat
-from .members import others, text
 from .pointers import member_said
-from .text_shapes import Told, told_in
 
 TOOL_ERROR: Final = "TOOL_ERROR"
 """A result with `isError`: tools give no codes."""
 _ANY: Final = GenericFormat()
-
-
-class GraphQlFormat:
-    """`{"errors": [{"message", "locations", "path", "extensions": {"code"}}]}`."""
-
-    name = "graphql"
-
-    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        listed = body.get("errors") if isinstance(body, dict) else None
-        asked = exchange.request.body
-        if not isinstance(listed, list) or not isinstance(asked, dict) or not isinstance(asked.get("query"), str):
-            return ()
-        return [_of_query(one, exchange.request) for one in listed if isinstance(one, dict) and "message" in one]
-
-
-def _of_query(item: Mapping[str, Json], request: Request) -> Violation:
-    """Return an error at the variable that it refuses; what is wrong in the query's text has no place."""
-    message, extensions = str(item["message"]), item.get("extensions")
-    code = text(extensions, "code") if isinstance(extensions, dict) else ""
-    told = (one for one in told_in(message, request) if one.pointer.startswith("/body/variables"))
-    place = next(told, Told("", message))
-    return Violation(code, message, place.pointer, place.keyword, native=others(item))
 
 
 class McpFormat:
@@ -138,6 +114,5 @@ def _quoted(message: str, arguments: Json) -> str:
 
 _ARGUMENTS: Final = ("/body/params/arguments", "/body/params")
 
-GRAPHQL: Final = GraphQlFormat()
 MCP: Final = McpFormat()
 TOOL: Final = ToolFormat()

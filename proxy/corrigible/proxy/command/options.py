@@ -91,6 +91,8 @@ class Groups:
         self.security = parser.add_argument_group("security", "certificates and keys")
 
 
+INTROSPECTED: Final = "graphql+"
+"""What stands before the URL of an API that is asked for its schema."""
 _KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "switch": {"action": "store_true"},
     "several": {"action": "append", "default": []},
@@ -118,7 +120,21 @@ def add(groups: Groups, section: str, **defaults: str | float) -> None:
 
 def add_api(groups: Groups, *, listen: str) -> None:
     """Add what says which API is corrected, and how. `listen` is the default of `--listen`."""
+<<<<<<< HEAD
     add(groups, "api", listen=listen, mode=Mode.REFLECTIVE.value, time_limit=Limits().seconds_with_lookups)
+=======
+    _add(groups, "api", listen=listen, mode=Mode.REFLECTIVE.value, time_limit=Limits().seconds_with_lookups)
+    groups.knowledge.add_argument(
+        "--sdl",
+        action="append",
+        dest="spec",
+        default=[],
+        type=lambda text: f"{INTROSPECTED}{text}" if "://" in text else text,
+        metavar="FILE",
+        help="the schema of a GraphQL API: a file of SDL or of an introspection, or the URL of the API, which is asked "
+        "once at the start; in corrigible.yaml a member of spec: schema.graphql, graphql+https://...",
+    )
+>>>>>>> graphql
 
 
 def add_callers_side(groups: Groups) -> None:

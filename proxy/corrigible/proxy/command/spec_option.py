@@ -17,10 +17,11 @@ from corrigible.adapters.cache import cache_folder
 from corrigible.proxy.access_log.entry import redact
 from corrigible.proxy.access_log.terminal import counted
 from corrigible.proxy.core.api_profile import ApiProfile
+from corrigible.schema.extra import needs
 
-from .options import UsageError
+from .options import INTROSPECTED, UsageError
 
-_URL: Final = ("http://", "https://")
+_URL: Final = ("http://", "https://", f"{INTROSPECTED}http://", f"{INTROSPECTED}https://")
 _SECONDS: Final = 30
 """Until a description is there."""
 _LARGEST: Final = 64 << 20
@@ -61,8 +62,11 @@ def _fetched(url: str) -> Path:
     import httpx
 
     data, end = bytearray(), time.monotonic() + _SECONDS
+    asked = url.removeprefix(INTROSPECTED)
+    query = {"query": _introspection()} if asked != url else None
+    method = "GET" if query is None else "POST"
     try:
-        with httpx.stream("GET", url, timeout=_SECONDS, follow_redirects=True) as answer:
+        with httpx.stream(method, asked, json=query, timeout=_SECONDS, follow_redirects=query is None) as answer:
             if answer.status_code != 200:
                 problem = f"the server answers {answer.status_code}; fetch it yourself, and give the file"
                 raise UsageError(f"--spec {shown(url)}: {problem}")
@@ -80,13 +84,21 @@ def _fetched(url: str) -> Path:
     if data.lstrip()[:1] == b"<":
         problem = "the server answers a page, not a description; many serve it at /openapi.json or /swagger.json"
         raise UsageError(f"--spec {shown(url)}: {problem}")
-    ending = ".json" if data.lstrip().startswith((b"{", b"[")) else ".yaml"
+    ending = ".graphql" if query else ".json" if data.lstrip().startswith((b"{", b"[")) else ".yaml"
     file = cache_folder() / "fetched" / f"{hashlib.sha256(url.encode() + data).hexdigest()[:24]}{ending}"
     file.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=file.parent, delete=False) as written:  # its mode is 0600: it may be nobody else's
         written.write(data)
     Path(written.name).replace(file)
     return file
+
+
+def _introspection() -> str:
+    try:
+        from graphql import get_introspection_query
+    except ModuleNotFoundError:
+        raise UsageError(needs("a schema of GraphQL", "graphql")) from None
+    return get_introspection_query(input_value_deprecation=False)
 
 
 def shown(spec: str) -> str:

@@ -6,10 +6,13 @@ Knows: rules, descriptions, which of them goes first. Does not know: how an answ
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
+from corrigible.adapters.base import DescribesDocuments, InnerCall
+from corrigible.adapters.registry import adapter_for
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleEvaluation, RuleResult, why_not
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
@@ -27,6 +30,7 @@ from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import (
     ANSWER,
+    RepairSource,
     ask,
     confirmed,
     is_secret,
@@ -39,7 +43,7 @@ from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol
 
 from .answers import answered, or_left_out, settled_by_somebody
-from .api_profile import Explanation, RefusalCase
+from .api_profile import Explanation, RefusalCase, match_with, parse_errors
 from .body_form import violation_of_accept, violation_of_form
 from .evidence import is_within
 from .limits import Limits
@@ -109,7 +113,7 @@ def suggest(
     case: RefusalCase, limits: Limits, explanation: Explanation | None = None
 ) -> Generator[Lookup, LookupAnswer, list[MatchedError]]:
     """Return the suggestions for each error. Raises CorrigibleError where a rule fails or the budget is spent."""
-    matcher = ErrorMatcher(case, explanation)
+    matcher = ErrorMatcher(case, explanation, limits)
     matched: list[MatchedError] = []
     settled: set[int] = set()
     # What is unknown may be what is missed beside it, under another name.
@@ -164,8 +168,8 @@ def is_particular(matched: Sequence[MatchedError]) -> bool:
 class ErrorMatcher:
     """Matches the errors of one refusal, one after the other."""
 
-    def __init__(self, case: RefusalCase, explanation: Explanation | None) -> None:
-        self._case, self._explanation = case, explanation
+    def __init__(self, case: RefusalCase, explanation: Explanation | None, limits: Limits) -> None:
+        self._case, self._explanation, self._limits = case, explanation, limits
         is_described, is_of_any_api = case.profile.described is not None, case.profile.adapter.tells_places_loosely
         self._is_undescribed = is_of_any_api and not is_described
         self._is_judged = is_of_any_api or is_described
@@ -197,6 +201,8 @@ class ErrorMatcher:
             return (yield from self._of_forbidden(number))
         if (read_whole := self._by_form(number) or self._about_several(number)) is not None:
             return [read_whole]
+        if isinstance(self._case.description, DescribesDocuments):
+            return (yield from self._of_document(number, self._case.description))
         if self._is_undescribed:
             result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
         if result is None and (results := list(self._by_description(number))):
@@ -211,6 +217,36 @@ class ErrorMatcher:
         if result is None and is_open:
             result = self._about_state(number) or self._at_likeliest(number)
         return [] if result is None else [result]
+
+    def _of_document(
+        self, number: int, description: DescribesDocuments
+    ) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
+        """Return what mends the document of a request; where nothing is wrong with it, what its call is told."""
+        mended = description.mended(self._case.request, self._case.errors, f"{number + 1}.g")
+        if mended is not None:
+            self._explain(f"the document of the call: {mended.code}")
+            return [self._with_new_key(self._of_all(result_of(mended, _DESCRIPTION, is_weighed=True)))]
+        inner = description.inner_call(self._case.exchange, self._case.errors[number])
+        results = [] if inner is None else (yield from self._inside(inner))
+        if not results and (result := (yield from self._by_rule(number, last_resort=True))) is not None:
+            return [result]
+        return results
+
+    def _inside(self, inner: InnerCall) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
+        """Return what is suggested about one of the calls of the request, read as any other answer; no look-ups."""
+        plain = replace(adapter_for("call"), operations=inner.description.operations)
+        profile = replace(self._case.profile, adapter=plain, description=inner.description)
+        match = match_with(profile, inner.exchange.request, is_wrapped=True)
+        errors = parse_errors(match, inner.exchange, inner.body)[: self._limits.errors]
+        case = RefusalCase(inner.exchange, match, inner.body, inner.body, errors)
+        results: list[RuleResult] = []
+        for result, _ in (yield from suggest(case, self._limits)):
+            made = [one for one in map(inner.outward, result.suggestions) if one is not None]
+            source = result.rule
+            weighed = source._replace(is_weighed=True) if isinstance(source, RepairSource) else source
+            if made:
+                results.append(result._replace(suggestions=tuple(made), rule=weighed, also_resolves=frozenset()))
+        return results
 
     def decided(self, result: RuleResult, error: Violation) -> RuleResult:
         """Return a result, or what is told instead where a person has decided what it asks about.

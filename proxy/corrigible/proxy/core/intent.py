@@ -15,6 +15,7 @@ from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
+from corrigible.rules.schema_repair.suggestion import RepairSource
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.word import EvidenceKind
@@ -50,6 +51,7 @@ def _with_scalar_losses(result: RuleResult, request: Request, pack: Pack) -> Rul
     lost = losses_of_scalars(suggestion["patch"], request, survival)
     if lost is None:
         return None
+    lost = _besides_documents(lost, result)
     return result.with_suggestions([losing(suggestion, lost)]) if lost else result
 
 
@@ -82,7 +84,9 @@ def _with_losses(
             continue
         versioned = version if _is_tried(suggestion) else None
         survival = Survival(tokens, seen, suggestion.get("steps"), versioned, _is_stated(suggestion, result))
-        lost = _sent(losses(base, after, survival, touched=_touched(suggestion)), base, request)
+        lost = _besides_documents(
+            _sent(losses(base, after, survival, touched=_touched(suggestion)), base, request), result
+        )
         marked.append(_shifted(losing(suggestion, lost), base.body, after.body, pack.text.meanings))
         if base is current:  # of alternatives the first one, as readers do
             current = after
@@ -95,6 +99,12 @@ def _sent(lost: Sequence[str], base: Request, request: Request) -> Sequence[str]
         return lost
     document = request.document()
     return [one for one in lost if one.startswith("/headers/") or resolve(document, one) is not MISSING]
+
+
+def _besides_documents(lost: Sequence[str], result: RuleResult | None) -> tuple[str, ...]:
+    """Return places without that of a document whose nodes were weighed one by one: as a text it is another one."""
+    is_weighed = result is not None and isinstance(result.rule, RepairSource) and result.rule.is_weighed
+    return tuple(one for one in lost if not is_weighed or one not in ("/body/query", "/query/query"))
 
 
 def _shifted(

@@ -28,7 +28,7 @@ from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import choices, types
-from corrigible.rules.schema_repair.suggestion import confirmed
+from corrigible.rules.schema_repair.suggestion import RepairSource, confirmed
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
@@ -387,7 +387,7 @@ def gated(case: RefusalCase, matched: Sequence[tuple[RuleResult, Violation]]) ->
 
 
 def _gated(refused: Refused, result: RuleResult, error: Violation) -> RuleResult:
-    if isinstance(result.rule, Rule):
+    if isinstance(result.rule, Rule) or (isinstance(result.rule, RepairSource) and result.rule.is_weighed):
         return result  # its author has said what is sure, and has cases for it
     suggestions = [
         confirmed(one) if is_unasked(one) and not may_be_sent(Edit(refused, one, result, error)) else one

@@ -193,6 +193,8 @@ def mcp_additions(answer: Mapping[str, Any], encoded: bytes) -> dict[str, list[b
     if isinstance(error, dict):
         if "data" not in error:
             return {"/error": [_spliced(b"data", b"{" + member + b"}")]}
+        if is_typed(error["data"]):  # messages of google.rpc, as in the Agent2Agent protocol
+            return {"/error/data": [detail(orjson.loads(encoded))]}
         return {"/error/data": [member]} if isinstance(error["data"], dict) else {}
     if isinstance(result, dict) and isinstance(result.get("content"), list):
         text = (b"{" + member + b"}").decode()
@@ -213,10 +215,14 @@ def details_of(parsed: Mapping[str, Json]) -> str | None:
         if not isinstance(status, dict) or not isinstance(status.get("message"), str):
             continue
         details = status.get("details")
-        typed = isinstance(details, list) and all(isinstance(detail, dict) and "@type" in detail for detail in details)
-        if typed and isinstance(status.get("code"), int):
+        if is_typed(details) and isinstance(status.get("code"), int):
             return f"{pointer}/details"
     return None
+
+
+def is_typed(details: Json) -> bool:
+    """Whether this is a list of messages that say of which type they are."""
+    return isinstance(details, list) and all(isinstance(one, dict) and "@type" in one for one in details)
 
 
 def detail(feedback: Mapping[str, Json]) -> bytes:

@@ -190,7 +190,7 @@ class PackText(FileModel):
     operations: dict[Annotated[str, Field(pattern=r"^([A-Z]+ /.*|[\w.:#-][\w.:/#-]*)$")], str] = Field({})
     operation: OperationSources = Field([])
     error: ErrorText | None = None
-    dialect: Literal["graphql", "mcp"] | None = None
+    dialect: Literal["a2a", "graphql", "mcp"] | None = None
     mirror: str | None = Field(None, pattern="^/")
     mirror_whole: list[Annotated[str, Field(min_length=1)]] | None = None
     redact: list[Annotated[str, Field(pattern="^/")]] = Field([])

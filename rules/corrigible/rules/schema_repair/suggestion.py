@@ -343,6 +343,8 @@ class RepairSource(NamedTuple):
     id: str
     may_guess: bool = False
     """Its evidence says what it was made from."""
+    is_weighed: bool = False
+    """Whoever made it has weighed what speaks for it."""
 
     @property
     def verbose_code(self) -> str:
@@ -361,9 +363,11 @@ def _stated(suggestion: dict[str, Json]) -> dict[str, Json]:
     return out
 
 
-def result_of(repair: Repair, source: str, seen: Sequence[LookupResult] = ()) -> RuleResult:
+def result_of(
+    repair: Repair, source: str, seen: Sequence[LookupResult] = (), *, is_weighed: bool = False
+) -> RuleResult:
     """Return a repair as a result; `seen` is what look-ups showed."""
-    author = RepairSource(repair.diagnosis, repair.code, source)
+    author = RepairSource(repair.diagnosis, repair.code, source, is_weighed=is_weighed)
     return RuleResult(
         author,
         repair.suggestions,

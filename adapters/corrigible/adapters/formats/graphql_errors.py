@@ -1,0 +1,54 @@
+"""Errors of GraphQL (GraphQL specification, section 7.1): each with its place in the variables, where it tells one.
+
+An answer with data is a partial success: nobody has to send it again, and nothing is read of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .members import others, text
+from .text_shapes import Told, told_in
+
+
+class GraphQlFormat:
+    """`{"errors": [{"message", "locations", "path", "extensions": {"code"}}]}`."""
+
+    name = "graphql"
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        listed = body.get("errors") if isinstance(body, dict) else None
+        if not isinstance(listed, list) or not isinstance(body, dict) or holds_something(body.get("data")):
+            return ()
+        if not is_asked(exchange.request):
+            return ()
+        return [_of_query(one, exchange.request) for one in listed if isinstance(one, dict) and "message" in one]
+
+
+def is_asked(request: Request) -> bool:
+    """Whether a request has one document of GraphQL, or the hash of one."""
+    held = request.body if isinstance(request.body, dict) else request.query if request.body is None else {}
+    extensions = held.get("extensions")
+    is_persisted = isinstance(extensions, dict) and "persistedQuery" in extensions
+    return not request.form and (isinstance(held.get("query"), str) or is_persisted)
+
+
+def holds_something(data: Json) -> bool:
+    """Whether the data of an answer has a value of any field that was asked for."""
+    return isinstance(data, dict) and any(one is not None for one in data.values())
+
+
+def _of_query(item: Mapping[str, Json], request: Request) -> Violation:
+    """Return an error at the variable that it refuses; what is wrong in the query's text has no place."""
+    message, extensions = str(item["message"]), item.get("extensions")
+    code = text(extensions, "code") if isinstance(extensions, dict) else ""
+    told = (one for one in told_in(message, request) if one.pointer.startswith("/body/variables"))
+    place = next(told, Told("", message))
+    return Violation(code, message, place.pointer, place.keyword, native=others(item))
+
+
+GRAPHQL: Final = GraphQlFormat()

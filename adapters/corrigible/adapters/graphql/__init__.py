@@ -1,0 +1,1 @@
+"""GraphQL: documents are judged by a schema, and mended node by node."""

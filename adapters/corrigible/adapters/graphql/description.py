@@ -1,0 +1,495 @@
+"""The description of an API of GraphQL: its schema, as SDL or as the answer to an introspection query."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import graphql as g
+import orjson
+
+from corrigible.adapters.base import Described, InnerCall
+from corrigible.adapters.formats.statement import has_word
+from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
+from corrigible.rules.errors import AuthoringError
+from corrigible.rules.errors import Place as FilePlace
+from corrigible.rules.schema_repair.first_violation import first_violation
+from corrigible.rules.schema_repair.names import near_names
+from corrigible.rules.schema_repair.repair import repair
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Proposal, Repair, ask, confirmed, edit, options, repair_of
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .arguments import Call, Edited, definitions, json_schema, literal, needed, of_field, of_variables, printed
+from .document import Document, Fix, Problem, Splice, parsed, span, spliced, unclosed
+
+_MOST_ROUNDS: Final = 8
+_MOST_OPTIONS: Final = 5
+_LONGEST_TEST: Final = 256
+_DIAGNOSIS: Final = "The schema does not allow what was sent."
+_SYNTAX: Final = "The text is no document of GraphQL: mend its syntax."
+
+
+def load(path: Path) -> GraphQlDescription:
+    """Read a schema. Raises AuthoringError where the file has none."""
+    try:
+        text = path.read_text("utf-8")
+        if text.lstrip().startswith("{"):
+            told = json.loads(text)
+            return GraphQlDescription(g.build_client_schema(told.get("data", told)))
+        return GraphQlDescription(g.build_schema(text, assume_valid_sdl=True))
+    except g.GraphQLError as problem:
+        line = problem.locations[0].line if problem.locations else 1
+        raise AuthoringError(FilePlace(path, line), problem.message) from None
+    except (OSError, UnicodeError, ValueError, TypeError, KeyError, AttributeError) as problem:
+        raise AuthoringError(FilePlace(path), f"no schema of GraphQL can be read: {problem}") from None
+
+
+class Sent(NamedTuple):
+    """A document as it was sent, in a body or in the query of a GET."""
+
+    base: Literal["/body", "/query"]
+    text: str
+    variables: Mapping[str, Json]
+    operation: Json
+    may_edit_variables: bool
+
+    @classmethod
+    def of(cls, request: Request) -> Sent | None:
+        held = request.body if isinstance(request.body, dict) else request.query if request.body is None else {}
+        text, variables = held.get("query"), held.get("variables")
+        if not isinstance(text, str) or request.form:
+            return None
+        base: Literal["/body", "/query"] = "/query" if request.body is None else "/body"
+        if base == "/query" and isinstance(variables, str):
+            try:
+                variables = json.loads(variables)
+            except ValueError:
+                return None
+        sent = variables if isinstance(variables, dict) else {}
+        return cls(base, text, sent, held.get("operationName"), base == "/body")
+
+
+class GraphQlDescription(Described):
+    """Whatever the path is, a request with a document is judged by it."""
+
+    def __init__(self, schema: g.GraphQLSchema) -> None:
+        self.schema = schema
+
+    @functools.cached_property
+    def defined(self) -> Mapping[str, Json]:
+        """The input objects, as JSON Schemas."""
+        return definitions(self.schema)
+
+    @property
+    def operations(self) -> Operations:
+        names = [f"{kind}.{name}" for kind, one in self._roots() for name in one.fields]
+        return Operations({f"POST /{name}": name for name in names})
+
+    @property
+    def dialect(self) -> str:
+        return "graphql"
+
+    def _roots(self) -> Iterator[tuple[str, Any]]:
+        for one in (self.schema.query_type, self.schema.mutation_type, self.schema.subscription_type):
+            if one is not None:
+                yield one.name, one
+
+    def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
+        return ()
+
+    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
+        return None
+
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
+        return NOTHING
+
+    def facts(self, operation: str) -> Json:
+        return {}
+
+    def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
+        """Return the document and variables as the schema takes them; None where it refuses nothing.
+
+        Of a call that was executed the schema refused nothing, whatever it says here.
+        """
+        sent = Sent.of(request)
+        if sent is None or not errors or any("path" in one.native for one in errors):
+            return None
+        return Mending(self, request, sent, errors, group).repair()
+
+    def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
+        """Return the field whose resolver refuses its arguments, as a call with the status that the code stands for."""
+        request, path = exchange.request, error.native.get("path")
+        sent = Sent.of(request)
+        ast = parsed(sent.text) if sent is not None and isinstance(path, list) else None
+        if sent is None or ast is None or not isinstance(path, list):
+            return None
+        document = Document(self.schema, sent.text, ast, sent.variables)
+        node = document.answered_by(path)
+        if node is None:
+            return None
+        call = Call(document, node, sent.variables, f"{sent.base}/variables")
+        told = error.native.get("extensions")
+        more = {name: one for name, one in told.items() if name not in _OF_TRACES} if isinstance(told, dict) else {}
+        body: dict[str, Json] = {**more, "message": error.message}
+        inner = replace(
+            exchange,
+            request=call.request(),
+            status=_status(error.code, more),
+            headers={"content-type": "application/json"},
+            body=orjson.dumps(body),
+        )
+        mending = Mending(self, request, sent, [error], "")
+        return InnerCall(
+            inner,
+            body,
+            of_field(call.definition, call.name, self.defined),
+            lambda suggestion: mending.outward(suggestion, call),
+        )
+
+
+_OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage"})
+_STATUSES: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("UNAUTHENTICATED", "UNAUTHORIZED", "AUTHENTICATION_ERROR"), 401),
+    **dict.fromkeys(("FORBIDDEN", "PERMISSION_DENIED", "ACCESS_DENIED"), 403),
+    **dict.fromkeys(("CONFLICT", "ALREADY_EXISTS"), 409),
+    **dict.fromkeys(("TOO_MANY_REQUESTS", "RATE_LIMITED", "THROTTLED", "RATE_LIMIT_EXCEEDED"), 429),
+    **dict.fromkeys(("INTERNAL_SERVER_ERROR", "INTERNAL", "INTERNAL_ERROR"), 500),
+}
+"""By the code of an error: the status of HTTP that says the same. Any other code is about what was sent."""
+_LEAST_STATUS: Final = 400
+
+
+def _status(code: str, extensions: Mapping[str, Json]) -> int:
+    told = [extensions.get(name) for name in ("status", "statusCode")]
+    told += [http.get("status")] if isinstance(http := extensions.get("http"), dict) else []
+    stated = [one for one in told if isinstance(one, int) and _LEAST_STATUS <= one < 600]
+    return stated[0] if stated else _STATUSES.get(code.upper(), _LEAST_STATUS)
+
+
+class Mending:
+    """The mending of one request: what is sure is done one after the other, until something is left to ask."""
+
+    def __init__(
+        self, description: GraphQlDescription, request: Request, sent: Sent, errors: Sequence[Violation], group: str
+    ) -> None:
+        self._description, self._request, self._sent = description, request, sent
+        self._errors, self._group = errors, group
+        self._text, self._variables = sent.text, dict(sent.variables)
+        self._ops: list[dict[str, Json]] = []
+        self._asked: list[tuple[str, Mapping[str, Json]]] = []
+        self._said: list[str] = []
+        self._marks: list[Any] = []
+        """Nodes, names and values that are wrong in what was sent: an error of the server names one of them."""
+        self._is_sure = True
+        self._kind = ""
+        """What all operations of the document are."""
+        self._is_first = True
+
+    def repair(self) -> Repair | None:
+        if (ast := parsed(self._text)) is None:
+            if not (more := unclosed(self._text)):
+                return repair_of(self._question(_SYNTAX), "The document cannot be read.", "NO_DOCUMENT")
+            self._note("Close the last braces.", more)
+            self._marks += ["Unexpected", "Expected", "Syntax", "syntax"]
+            ast = parsed(self._text)
+        if ast is not None:
+            kinds = {one.operation.value for one in ast.definitions if isinstance(one, g.OperationDefinitionNode)}
+            self._kind = kinds.pop() if len(kinds) == 1 else ""
+        if ast is not None and (named := self._named(ast)) is not None:
+            return repair_of(named, "The request names no single operation of the document.", "NO_OPERATION")
+        for _ in range(_MOST_ROUNDS):
+            ast = parsed(self._text)
+            if ast is None:
+                return None
+            document = Document(self._description.schema, self._text, ast, self._variables)
+            problems = document.problems()
+            if self._is_first:
+                self._marks += [node for one in problems for node in one.nodes]
+            proposal = self._by_problems(document, problems) if problems else self._by_values(document)
+            self._is_first = False
+            if proposal is not None:
+                return repair_of(proposal, _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if proposal.suggestions else None
+        return None
+
+    # The document
+
+    def _named(self, ast: g.DocumentNode) -> Proposal | None:
+        """Name the operation that is run; return the choice where it is unclear."""
+        operations = [one for one in ast.definitions if isinstance(one, g.OperationDefinitionNode)]
+        kinds = {one.name.value: one.operation.value for one in operations if one.name is not None}
+        names = list(kinds)
+        name, place = self._sent.operation, f"{self._sent.base}/operationName"
+        if name in names or (not name and len(operations) == 1) or not names:
+            return None
+        self._marks += [name, "operationName", "operation"]
+        near = near_names(name, names) if isinstance(name, str) else []
+        verb: dict[str, Json] = {"op": "replace" if name is not None else "add", "path": place}
+        meant = near or names
+        edits = [
+            self._edit(
+                "Run this operation.",
+                more=({**verb, "value": one},),
+                is_sure=len(meant) == 1 and (len(names) == 1 or kinds[one] == "query"),
+            )
+            for one in meant
+        ]
+        return Proposal(edits) if len(edits) == 1 else options(edits[:_MOST_OPTIONS], self._group)
+
+    def _by_problems(self, document: Document, problems: Sequence[Problem]) -> Proposal | None:
+        """Do what is sure about the first rule that finds something; return what is left, if anything is."""
+        first = [one for one in problems if one.rule == problems[0].rule]
+        splices = list[Splice]()
+        left: list[Problem] = []
+        for one in first:
+            if len(one.fixes) == 1 and one.fixes[0].is_sure:
+                splices += self._taken(one.fixes[0], splices)
+            else:
+                left.append(one)
+        if splices:
+            self._text = spliced(self._text, splices)
+            return None
+        if not left:
+            return Proposal([])
+        problem = left[0]
+        made = [self._of_fix(one, problem) for one in problem.fixes[:_MOST_OPTIONS]]
+        if len(made) == 1:
+            return Proposal([confirmed(made[0]), *self._question(problem.question).suggestions])
+        return options(made, self._group) if made else self._question(problem.question)
+
+    def _taken(self, fix: Fix, before: Sequence[Splice]) -> Sequence[Splice]:
+        """Return the splices of a fix that is sure; none where another one edits the same place."""
+        if any(start < stop and begin < end for start, end, _ in fix.splices for begin, stop, _ in before):
+            return ()
+        self._said.append(fix.message)
+        self._asked += [(f"{self._sent.base}/variables/{name}", json_schema(kind)) for name, kind in fix.asked]
+        return fix.splices
+
+    def _of_fix(self, fix: Fix, problem: Problem) -> dict[str, Json]:
+        asked = [(f"{self._sent.base}/variables/{name}", json_schema(kind)) for name, kind in fix.asked]
+        text = spliced(self._text, fix.splices)
+        return self._edit(f"{problem.question.partition('.')[0]}. {fix.message}", text, asked=asked, is_sure=False)
+
+    # Values
+
+    def _by_values(self, document: Document) -> Proposal | None:
+        """Do what is sure about variables and literals; return what is left, or all that was done."""
+        left: list[tuple[Repair, Call | None]] = []
+        is_changed = False
+        asked = {place for place, _ in self._asked}
+        for violation, made, call in self._repairs(document):
+            if call is None and f"{self._sent.base}/variables{violation.pointer.removeprefix('/body')}" in asked:
+                continue
+            if self._is_first:
+                self._marks += [violation.value, violation.pointer.rpartition("/")[2]]
+            only = made.suggestions[0] if made is not None and len(made.suggestions) == 1 else None
+            if made is None:
+                continue
+            if (
+                only is not None
+                and "placeholders" not in only
+                and self._is_applied(self._outward(only, call), only, violation.value)
+            ):
+                is_changed = True
+                break
+            left.append((made, call))
+        if not is_changed and not left and (splices := list(self._kinds(document))):
+            self._text, is_changed = spliced(self._text, splices), True
+        if is_changed:
+            return None
+        return self._left(left)
+
+    def _repairs(self, document: Document) -> Iterator[tuple[SchemaViolation, Repair | None, Call | None]]:
+        description = self._description
+        operation = document.operation(self._sent.operation) or document.operations[0]
+        call: Call | None = None
+        of_all = of_variables(operation, description.schema, description.defined)
+        request = Request("POST", "/variables", body=self._variables)
+        for violation in of_all.schema_violations(request, ""):
+            yield violation, repair(violation, request, self._group), None
+        for node in document.fields():
+            call = Call(document, node, self._variables, f"{self._sent.base}/variables")
+            judged = of_field(call.definition, call.name, description.defined)
+            request = call.request()
+            for violation in judged.schema_violations(request, ""):
+                if not call.place(violation.pointer)[1]:
+                    yield violation, repair(violation, request, self._group), call
+
+    def _outward(self, suggestion: Mapping[str, Any], call: Call | None) -> Edited | None:
+        if call is not None:
+            return call.outward(suggestion)
+        base = f"{self._sent.base}/variables"
+        ops = [
+            {name: f"{base}{str(value)[5:]}" if name in ("path", "from") else value for name, value in op.items()}
+            for op in suggestion.get("patch", ())
+        ]
+        asked = [(f"{base}{str(one['pointer'])[5:]}", one["schema"]) for one in suggestion.get("placeholders", ())]
+        return Edited((), tuple(ops), tuple(asked))
+
+    def _is_applied(self, edited: Edited | None, suggestion: Mapping[str, Any], old: Json) -> bool:
+        """Do what a suggestion says of a value; False where it cannot be said of this request.
+
+        A number that becomes a text may be no text that was meant: of a write that is asked about.
+        """
+        if edited is None or edited.asked:
+            return False
+        variables = _after(self._variables, edited.ops, f"{self._sent.base}/variables")
+        if variables is None:
+            return False
+        self._text, self._variables = spliced(self._text, edited.splices), variables
+        self._ops += edited.ops
+        self._said.append(str(suggestion["message"]))
+        safety = suggestion["safety"]
+        is_made_text = any(isinstance(op.get("value"), str) and not isinstance(old, str) for op in suggestion["patch"])
+        is_kept = not safety.get("requires_confirmation") and not safety["changes_intent"]
+        self._is_sure = self._is_sure and is_kept and not (is_made_text and self._kind != "query")
+        return True
+
+    def _kinds(self, document: Document) -> Iterator[Splice]:
+        """Yield literals in the form of their type: words of an enum without quotes, texts with them."""
+        for node, kind in document.wrong_values():
+            value = literal(node)
+            schema = json_schema(kind)
+            schema["$defs"] = needed(schema, self._description.defined)
+            if not isinstance(value, str | float) or first_violation(value, schema) is not None:
+                continue
+            self._note(f"Write it as {kind}.")
+            if self._is_first:
+                self._marks += [node]
+            yield *span(node), printed(int(value) if isinstance(value, float) else value, kind)
+
+    def _left(self, left: Sequence[tuple[Repair, Call | None]]) -> Proposal:
+        """Return what is done, with what is left to ask: values together, of alternatives the first."""
+        splices, asked = list[Splice](), list[tuple[str, Mapping[str, Json]]]()
+        for made, call in left:
+            outward = [(self._outward(one, call), one) for one in made.suggestions]
+            known = [(one, suggestion) for one, suggestion in outward if one is not None]
+            if len(known) > 1:
+                edits = [self._with(one, str(suggestion["message"])) for one, suggestion in known]
+                return options(edits, self._group) if made.type == "intent_disambiguation" else Proposal(edits)
+            if not known:
+                return self._question("A value is not what the schema takes.")
+            splices += known[0][0].splices
+            asked += known[0][0].asked
+            self._said.append(str(known[0][1]["message"]))
+        if not (left or self._said or self._asked):
+            return Proposal([])
+        return Proposal([self._edit("", spliced(self._text, splices), asked=asked)])
+
+    def _with(self, edited: Edited, message: str) -> dict[str, Json]:
+        text = spliced(self._text, edited.splices)
+        return self._edit(message, text, more=edited.ops, asked=edited.asked, is_sure=False)
+
+    # What is sent
+
+    def _note(self, message: str, text: str = "") -> None:
+        self._said.append(message)
+        self._text = text or self._text
+
+    def _question(self, message: str) -> Proposal:
+        violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
+        return ask(violation, self._request, message)
+
+    def _is_told(self) -> bool:
+        """Whether an error of the server is about something that is wrong by the schema, too."""
+        places, words = set[tuple[int, int]](), set[str]()
+        for mark in self._marks:
+            if isinstance(mark, g.Node) and mark.loc is not None:
+                start = g.get_location(mark.loc.source, mark.loc.start)
+                places.add((start.line, start.column))
+                name = getattr(mark, "name", None) or getattr(getattr(mark, "variable", None), "name", None) or mark
+                words.add(str(getattr(name, "value", "")))
+            elif isinstance(mark, str | int | float):
+                words.add(str(mark))
+        for error in self._errors:
+            listed = error.native.get("locations")
+            for one in listed if isinstance(listed, list) else ():
+                if isinstance(one, dict) and (one.get("line"), one.get("column")) in places:
+                    return True
+            if any(one and has_word(error.message, one) for one in words):
+                return True
+        return False
+
+    def _edit(
+        self,
+        message: str,
+        text: str = "",
+        *,
+        more: Sequence[dict[str, Json]] = (),
+        asked: Sequence[tuple[str, Mapping[str, Json]]] = (),
+        is_sure: bool = True,
+    ) -> dict[str, Json]:
+        ops = [*self._ops, *more]
+        asked = [*self._asked, *asked]
+        patch = self._patch(text or self._text, ops, asked)
+        violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
+        said = " ".join(dict.fromkeys([*self._said, *([message] if message else [])]))
+        sure = is_sure and self._is_sure and self._is_told() and self._sent.may_edit_variables >= bool(ops or asked)
+        out = edit(violation, self._request, patch, said, requires_confirmation=not sure and not asked)
+        if self._kind == "query":
+            out["safety"]["side_effects"] = "none"
+        if asked:
+            out["applicability"] = "HAS_PLACEHOLDERS"
+            out["placeholders"] = [{"pointer": place, "ask": "user", "schema": dict(one)} for place, one in asked]
+            out["parameters"] = {}
+        if not patch:
+            del out["patch"]
+        return out
+
+    def _patch(
+        self, text: str, ops: Sequence[dict[str, Json]], asked: Sequence[tuple[str, Mapping[str, Json]]]
+    ) -> list[dict[str, Json]]:
+        """Return the operations that write the document, and those on variables behind them."""
+        base = self._sent.base
+        patch: list[dict[str, Json]] = []
+        if text != self._sent.text:
+            short = len(self._sent.text) <= _LONGEST_TEST
+            patch += [{"op": "test", "path": f"{base}/query", "value": self._sent.text}] if short else []
+            patch.append({"op": "replace", "path": f"{base}/query", "value": text})
+        held = self._request.body if base == "/body" else self._request.query
+        lacks = isinstance(held, Mapping) and not isinstance(held.get("variables"), dict)
+        if lacks and any(place.startswith(f"{base}/variables") for place in _places(ops, asked)):
+            patch.append({"op": "add", "path": f"{base}/variables", "value": {}})
+        return [*patch, *ops]
+
+    def outward(self, suggestion: Mapping[str, Any], call: Call) -> dict[str, Json] | None:
+        """Return a suggestion for a call as one for the request; None where the request cannot say it."""
+        if not (suggestion.get("patch") or suggestion.get("placeholders")) or suggestion.get("steps"):
+            return None if suggestion.get("steps") else dict(suggestion)
+        edited = call.outward(suggestion)
+        if edited is None or (not self._sent.may_edit_variables and (edited.ops or edited.asked)):
+            return None
+        out = {name: one for name, one in suggestion.items() if name not in ("patch", "placeholders", "verification")}
+        out["parameters"] = {}
+        if patch := self._patch(spliced(self._text, edited.splices), edited.ops, edited.asked):
+            out["patch"] = patch
+        if edited.asked:
+            whom = next(str(one["ask"]) for one in suggestion["placeholders"])
+            out["placeholders"] = [{"pointer": place, "ask": whom, "schema": one} for place, one in edited.asked]
+        if isinstance(evidence := out.get("evidence"), dict) and "pointer" in evidence:
+            out["evidence"] = {**evidence, "pointer": f"{self._sent.base}/query"}
+        return out
+
+
+def _places(ops: Sequence[Mapping[str, Json]], asked: Sequence[tuple[str, Mapping[str, Json]]]) -> list[str]:
+    return [*(str(one["path"]) for one in ops), *(place for place, _ in asked)]
+
+
+def _after(variables: dict[str, Json], ops: Sequence[Mapping[str, Any]], base: str) -> dict[str, Json] | None:
+    """Return variables after operations on them; None where one cannot be done."""
+    import jsonpatch
+
+    own = [
+        {name: str(value).removeprefix(base) if name in ("path", "from") else value for name, value in op.items()}
+        for op in ops
+    ]
+    try:
+        out: dict[str, Json] = jsonpatch.apply_patch(variables, own)
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
+        return None
+    return out

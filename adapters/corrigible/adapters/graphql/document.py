@@ -1,0 +1,474 @@
+"""What a schema refuses in a document of GraphQL, and the splices of its text that mend it, found by the AST.
+
+Each rule of the validation (GraphQL specification, section 5) that finds something has its nodes; what is wrong is
+known by the rule, never by a message. A splice replaces the text of one node, so that all else stays as it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import graphql as g
+from graphql import validation as v
+
+from corrigible.rules.budget import spend
+from corrigible.rules.schema_repair.names import near_names
+from corrigible.schema.exchange import Json
+
+Splice = tuple[int, int, str]
+"""Where a text begins and ends, and what stands there instead."""
+MOST_TOKENS: Final = 4000
+_MOST_NAMES: Final = 12
+_MOST_LEAVES: Final = 8
+_MOST_OPEN: Final = 4
+
+
+class Fix(NamedTuple):
+    """One way to mend what a rule found."""
+
+    message: str
+    splices: tuple[Splice, ...]
+    is_sure: bool = False
+    """Whether nothing else can be meant, so that it may be sent unasked."""
+    asked: tuple[tuple[str, Any], ...] = ()
+    """Variables that need a value, each with its type."""
+
+
+class Problem(NamedTuple):
+    """What a rule found, and the ways to mend it: one is known, of several one is meant, none is a question."""
+
+    rule: str
+    nodes: tuple[Any, ...]
+    fixes: tuple[Fix, ...] = ()
+    question: str = ""
+
+
+class Context(NamedTuple):
+    """What a schema has for one node."""
+
+    parent: Any
+    """The type that the field belongs to."""
+    definition: Any
+    """The field or the directive around an argument."""
+    expected: Any
+    """The type of input that is expected."""
+    operation: str
+    """The kind of the operation around it; empty in a fragment."""
+    above: Any
+    node: Any
+
+
+def parsed(text: str) -> g.DocumentNode | None:
+    """Return the AST of a document; None where there is none."""
+    spend(len(text) // 4)
+    try:
+        return g.parse(text, max_tokens=MOST_TOKENS)
+    except (g.GraphQLError, RecursionError):
+        return None
+
+
+def unclosed(text: str) -> str:
+    """Return a document that only lacks its last braces with them; empty where it lacks something else."""
+    return next((more for n in range(1, _MOST_OPEN) if parsed(more := text.rstrip() + "}" * n) is not None), "")
+
+
+def spliced(text: str, splices: Sequence[Splice]) -> str:
+    """Return a text with splices; of those that overlap the first one counts."""
+    out, end = text, len(text) + 1
+    for start, stop, new in sorted(splices, key=lambda one: (one[0], one[1]), reverse=True):
+        if stop <= end:
+            out, end = out[:start] + new + out[stop:], start
+    return out
+
+
+def span(node: Any) -> tuple[int, int]:
+    return node.loc.start, node.loc.end
+
+
+def removed(node: Any, text: str) -> Splice:
+    """Return the splice that takes a node away, with the comma or blanks behind it, of the last one before it."""
+    start, end = span(node)
+    while end < len(text) and text[end] in " ,\t":
+        end += 1
+    while text[end : end + 1] in (")", "]") and text[start - 1] in " ,\t":
+        start -= 1
+    return start, end, ""
+
+
+class Document:
+    """A document of GraphQL under a schema."""
+
+    def __init__(self, schema: g.GraphQLSchema, text: str, ast: g.DocumentNode, sent: Mapping[str, Json]) -> None:
+        """`sent` are the variables with a value."""
+        self.schema, self.text, self.ast, self._sent = schema, text, ast, sent
+        self.contexts: dict[int, Context] = {}
+        info = g.TypeInfo(schema)
+        g.visit(ast, g.TypeInfoVisitor(info, _Collector(info, self.contexts)))
+
+    def operation(self, name: Json) -> g.OperationDefinitionNode | None:
+        """Return the operation that is run under a name; None where that is unclear."""
+        named = [one for one in self.operations if not name or (one.name and one.name.value == name)]
+        return named[0] if len(named) == 1 else None
+
+    @property
+    def operations(self) -> list[g.OperationDefinitionNode]:
+        return [one for one in self.ast.definitions if isinstance(one, g.OperationDefinitionNode)]
+
+    def problems(self) -> list[Problem]:
+        """Return what the rules find, in the order in which it is to be mended: names before what follows from them."""
+        spend(len(self.text))
+        rules = [rule for rule in g.specified_rules if rule.__name__ not in _LEFT_OUT]
+        problems = [self._problem(rule, nodes) for rule, nodes in self._found(rules)]
+        return sorted((one for one in problems if one), key=lambda one: _ORDER.index(one.rule))
+
+    def _found(self, rules: Sequence[Any]) -> list[tuple[str, tuple[Any, ...]]]:
+        """Return the nodes of what rules find, each with the name of its rule."""
+        found: list[tuple[str, tuple[Any, ...]]] = []
+        info = g.TypeInfo(self.schema)
+
+        def heard_of(rule: Any) -> Callable[[g.GraphQLError], None]:
+            return lambda error: found.append((rule.__name__, tuple(error.nodes or ())))
+
+        made = [rule(v.ValidationContext(self.schema, self.ast, info, heard_of(rule))) for rule in rules]
+        g.visit(self.ast, g.TypeInfoVisitor(info, g.ParallelVisitor(made)))
+        return found
+
+    def _problem(self, rule: str, nodes: tuple[Any, ...]) -> Problem | None:
+        if rule == v.ValuesOfCorrectTypeRule.__name__ and any(self._is_of_field(one) for one in nodes):
+            return None  # arguments are judged by the schema of their field
+        mend, question = _RULES.get(rule, (None, ""))
+        fixes = tuple(mend(self, *nodes)) if mend is not None and nodes else ()
+        return Problem(rule if rule in _RULES else _OTHER, nodes, fixes, question + self._known(rule, nodes))
+
+    def _is_of_field(self, node: Any) -> bool:
+        context = self.contexts.get(id(node))
+        return context is not None and isinstance(context.definition, g.GraphQLField)
+
+    def _known(self, rule: str, nodes: tuple[Any, ...]) -> str:
+        """Return what may stand there, as the schema names it."""
+        context = self.contexts.get(id(nodes[0])) if nodes else None
+        if context is None:
+            return ""
+        holder, names = "", list[str]()
+        if rule in ("FieldsOnCorrectTypeRule", "ScalarLeafsRule"):
+            kind = context.parent if rule == "FieldsOnCorrectTypeRule" else g.get_named_type(context.definition.type)
+            holder, names = str(kind), list(getattr(kind, "fields", {}))
+        elif rule == "KnownArgumentNamesRule" and context.definition is not None:
+            holder, names = "It", list(context.definition.args)
+        more = ", ..." if len(names) > _MOST_NAMES else ""
+        return f" {holder} has {', '.join(names[:_MOST_NAMES])}{more}." if names else ""
+
+    def fields(self) -> list[g.FieldNode]:
+        """Return the fields that are given arguments and that the schema has."""
+        every = (one for one in self.contexts.values() if isinstance(one.node, g.FieldNode) and one.node.arguments)
+        return [one.node for one in every if isinstance(one.definition, g.GraphQLField)]
+
+    def answered_by(self, path: Sequence[Json]) -> g.FieldNode | None:
+        """Return the innermost field with arguments on the path of an answer, else the outermost."""
+        fragments = {one.name.value: one for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)}
+        held: list[Any] = list(self.operations)
+        found: g.FieldNode | None = None
+        for step in path:
+            if not isinstance(step, str):
+                continue
+            waiting, field = held, None
+            for _ in range(MOST_TOKENS):
+                if not waiting or field is not None:
+                    break
+                node = waiting[0]
+                inside = list(node.selection_set.selections) if node.selection_set is not None else []
+                spread = [fragments[one.name.value] for one in inside if isinstance(one, g.FragmentSpreadNode)]
+                waiting = [*waiting[1:], *(one for one in inside if isinstance(one, g.InlineFragmentNode)), *spread]
+                fields = [one for one in inside if isinstance(one, g.FieldNode)]
+                field = next((one for one in fields if (one.alias or one.name).value == step), None)
+            if field is None or not isinstance(self.contexts[id(field)].definition, g.GraphQLField):
+                break
+            found = field if found is None or field.arguments else found
+            held = [field]
+        return found
+
+    def wrong_values(self) -> list[tuple[Any, Any]]:
+        """Return the literals that are not of their type, each with that type."""
+        found = self._found([v.ValuesOfCorrectTypeRule])
+        nodes = [node for _, several in found for node in several if id(node) in self.contexts]
+        return [(one, self.contexts[id(one)].expected) for one in nodes if self.contexts[id(one)].expected]
+
+    # Names
+
+    def field(self, node: g.FieldNode) -> Iterator[Fix]:
+        """Rename a field, or select it on the only types that have it. An alias stays, so the answer keeps its name."""
+        context, name = self.contexts[id(node)], node.name.value
+        fields = getattr(context.parent, "fields", {})
+        near = [one for one in near_names(name, [*fields]) if _fits(fields[one], node)]
+        is_write = context.operation == "mutation" and context.parent is self.schema.mutation_type
+        for one in near:
+            yield Fix(f"Select {one}.", ((*span(node.name), one),), len(near) == 1 and not is_write)
+        if not near and g.is_abstract_type(context.parent):
+            types = self.schema.get_possible_types(context.parent)
+            owners = [one for one in types if name in one.fields and _fits(one.fields[name], node)]
+            for owner in owners:
+                text = f"... on {owner} {{ {self._text(node)} }}"
+                yield Fix(f"Select it where the object is of type {owner}.", ((*span(node), text),), len(owners) == 1)
+
+    def argument(self, node: g.ArgumentNode) -> Iterator[Fix]:
+        definition, above = self.contexts[id(node)].definition, self.contexts[id(node)].above
+        used = {one.name.value for one in above.arguments or ()}
+        free = [one for one in definition.args if one not in used] if definition is not None else []
+        near = near_names(node.name.value, free)
+        for one in near:
+            yield Fix(f"Name the argument {one}.", ((*span(node.name), one),), len(near) == 1)
+        if not near:
+            whole = len(above.arguments or ()) == 1
+            start, end, _ = removed(node, self.text)
+            cut = (above.name.loc.end, self.text.index(")", end) + 1, "") if whole else (start, end, "")
+            yield Fix("Leave the argument out, if the call may do without it.", (cut,))
+
+    def type_name(self, node: g.NamedTypeNode) -> Iterator[Fix]:
+        above = self.contexts[id(node)].above
+        while isinstance(above, g.TypeNode):
+            above = self.contexts[id(above)].above
+        if isinstance(above, g.VariableDefinitionNode):
+            wanted = {str(one.expected) for one in self._uses(above.variable.name.value) if one.expected}
+            if len(wanted) == 1:
+                text = wanted.pop()
+                yield Fix(f"Declare the variable as {text}.", ((*span(above.type), text),), True)
+                return
+            is_taken: Callable[[Any], bool] = g.is_input_type
+        else:
+            is_taken = g.is_composite_type
+        near = near_names(node.name.value, [name for name, one in self.schema.type_map.items() if is_taken(one)])
+        for one in near:
+            yield Fix(f"Name the type {one}.", ((*span(node), one),), len(near) == 1)
+
+    def directive(self, node: g.DirectiveNode) -> Iterator[Fix]:
+        near = near_names(node.name.value, [one.name for one in self.schema.directives])
+        for one in near:
+            yield Fix(f"Name the directive {one}.", ((*span(node.name), one),), len(near) == 1)
+        if not near:
+            yield Fix("Leave the directive out, if the call may do without it.", (removed(node, self.text),))
+
+    def fragment_name(self, name: g.NameNode, *_: Any) -> Iterator[Fix]:
+        known = [one.name.value for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)]
+        near = near_names(name.value, known)
+        for one in near:
+            yield Fix(f"Name the fragment {one}.", ((*span(name), one),), len(near) == 1)
+
+    # Selections
+
+    def leaf(self, node: Any) -> Iterator[Fix]:
+        """Give an object a selection, or take one away from a leaf."""
+        node = self.contexts[id(node)].above if isinstance(node, g.SelectionSetNode) else node
+        kind = g.get_named_type(self.contexts[id(node)].definition.type)
+        if node.selection_set is not None:
+            start, end = span(node.selection_set)
+            while self.text[start - 1] in " \t\n":
+                start -= 1
+            yield Fix("It has no fields: select it without any.", ((start, end, ""),), True)
+            return
+        fields = getattr(kind, "fields", {})
+        plain = [name for name, one in fields.items() if g.is_leaf_type(g.get_named_type(one.type)) and not one.args]
+        chosen = [name for name in plain if name in ("id", "name")] or plain[:_MOST_LEAVES]
+        if chosen:
+            end = node.loc.end if node.loc else 0
+            yield Fix(f"Say which fields of {kind} are wanted.", ((end, end, f" {{ {' '.join(chosen)} }}"),))
+
+    def spread(self, node: Any, *_: Any) -> Iterator[Fix]:
+        parent = self.contexts[id(node)].parent
+        if isinstance(node, g.InlineFragmentNode) and node.type_condition and g.is_composite_type(parent):
+            yield Fix(f"Select it on {parent}.", ((*span(node.type_condition), str(parent)),))
+        yield Fix("Leave it out: no object there is of its type.", (removed(node, self.text),))
+
+    def overlap(self, *nodes: Any) -> Iterator[Fix]:
+        """Give the second of two different fields of one name an alias."""
+        fields = [one for one in nodes if isinstance(one, g.FieldNode)]
+        last = max(fields, key=lambda one: one.loc.start if one.loc else 0)
+        key, at = last.alias or last.name, span(last.name)
+        text = f"{key.value}2" if last.alias else f"{key.value}2: {last.name.value}"
+        place = span(last.alias) if last.alias else at
+        yield Fix("Give the second one another name in the answer.", ((*place, text),))
+
+    def unused_fragment(self, node: g.FragmentDefinitionNode) -> Iterator[Fix]:
+        yield Fix("Leave the fragment out: nothing uses it.", (removed(node, self.text),), True)
+
+    # Variables
+
+    def undefined(self, node: g.VariableNode, *more: Any) -> Iterator[Fix]:
+        """Declare a variable as its place needs it, or name the declared one that is meant."""
+        name, expected = node.name.value, self.contexts[id(node)].expected
+        operation = next((one for one in self.operations if one in more), self.operations[0])
+        declared = [one.variable.name.value for one in operation.variable_definitions or ()]
+        near = [one for one in near_names(name, declared) if not self._uses(one)]
+        for one in near:
+            yield Fix(f"Name the variable ${one}.", ((*span(node), f"${one}"),), len(near) == 1)
+        if not near and expected is not None:
+            asked = () if name in self._sent else ((name, expected),)
+            yield Fix(f"Declare ${name} as {expected}.", self.declaring(operation, name, expected), True, asked)
+
+    def unused(self, node: g.VariableDefinitionNode) -> Iterator[Fix]:
+        operation = self.contexts[id(node)].above
+        start, end, new = removed(node, self.text)
+        if len(operation.variable_definitions or ()) == 1:
+            start = self.text.rindex("(", 0, start)
+            end = self.text.index(")", end) + 1
+        is_sent = node.variable.name.value in self._sent
+        yield Fix("Leave the variable out: nothing uses it.", ((start, end, new),), not is_sent)
+
+    def position(self, definition: g.VariableDefinitionNode, use: Any, *_: Any) -> Iterator[Fix]:
+        """Declare a variable with the type of its place."""
+        name = definition.variable.name.value
+        wanted = {str(one.expected) for one in self._uses(name)}
+        expected = str(self.contexts[id(use)].expected)
+        strict = f"{expected.rstrip('!')}!"
+        text = expected if wanted == {expected} else strict if wanted == {strict, strict[:-1]} else ""
+        if text:
+            asked = () if name in self._sent else ((name, self.contexts[id(use)].expected),)
+            asked = asked if text.endswith("!") and definition.default_value is None else ()
+            yield Fix(f"Declare ${name} as {text}.", ((*span(definition.type), text),), True, asked)
+
+    def required(self, node: Any) -> Iterator[Fix]:
+        """Add the arguments that are missing, each as a variable whose value is asked for."""
+        definition = self._definition(node)
+        given = {one.name.value for one in node.arguments or ()}
+        missing = [name for name, one in definition.args.items() if g.is_required_argument(one) and name not in given]
+        operation = self.operations[0]
+        declared = {one.variable.name.value: one for one in operation.variable_definitions or ()}
+        splices, asked, added = list[Splice](), list[tuple[str, Any]](), list[str]()
+        for name in missing:
+            kind, variable = definition.args[name].type, name
+            if name in declared and not self._uses(name) and g.print_ast(declared[name].type) == str(kind):
+                added.append(f"{name}: ${name}")
+                continue
+            while variable in declared:
+                variable += "_"
+            declared[variable] = operation.variable_definitions[0] if operation.variable_definitions else node
+            added.append(f"{name}: ${variable}")
+            splices += self.declaring(operation, variable, kind)
+            asked += [] if variable in self._sent else [(variable, kind)]
+        if node.arguments:
+            end = node.arguments[-1].loc.end
+            splices.append((end, end, "".join(f", {one}" for one in added)))
+        else:
+            end = node.name.loc.end
+            splices.append((end, end, f"({', '.join(added)})"))
+        yield Fix(f"Give {', '.join(missing)}.", _joined(splices), len(self.operations) == 1, tuple(asked))
+
+    def duplicate(self, *nodes: Any) -> Iterator[Fix]:
+        """Leave out one of two that have the same name."""
+        whole = [one if not isinstance(one, g.NameNode) else self.contexts[id(one)].above for one in nodes]
+        whole = [one if not isinstance(one, g.VariableNode) else self.contexts[id(one)].above for one in whole]
+        if all(isinstance(one, g.OperationDefinitionNode) for one in whole):
+            return
+        if len({g.print_ast(one) for one in whole}) == 1:
+            extra = tuple(removed(one, self.text) for one in whole[1:])
+            yield Fix("Send it once.", extra, True)
+            return
+        for kept in whole:
+            yield Fix("Keep this one.", tuple(removed(one, self.text) for one in whole if one is not kept))
+
+    def declaring(self, operation: g.OperationDefinitionNode, name: str, kind: Any) -> tuple[Splice, ...]:
+        """Return the splice that declares a variable."""
+        text = f"${name}: {kind}"
+        if operation.variable_definitions:
+            end = span(operation.variable_definitions[-1])[1]
+            return ((end, end, f", {text}"),)
+        start = span(operation.selection_set)[0]
+        if operation.name is not None:
+            end = span(operation.name)[1]
+            return ((end, end, f"({text})"),)
+        is_short = span(operation)[0] == start
+        word = f"{operation.operation.value} " if is_short else ""
+        at = start if is_short else span(operation)[0] + len(operation.operation.value)
+        return ((at, at, f"{word}({text}) " if is_short else f" ({text})"),)
+
+    def _uses(self, name: str) -> list[Context]:
+        nodes: list[Context] = []
+
+        class Uses(g.Visitor):
+            def enter_variable(_, node: g.VariableNode, *more: Any) -> None:
+                context = self.contexts[id(node)]
+                if node.name.value == name and not isinstance(context.above, g.VariableDefinitionNode):
+                    nodes.append(context)
+
+        g.visit(self.ast, Uses())
+        return nodes
+
+    def _definition(self, node: Any) -> Any:
+        if isinstance(node, g.DirectiveNode):
+            return self.schema.get_directive(node.name.value)
+        return self.contexts[id(node)].definition
+
+    def _text(self, node: Any) -> str:
+        start, end = span(node)
+        return self.text[start:end]
+
+
+class _Collector(g.Visitor):
+    """Notes what the schema has for each node."""
+
+    def __init__(self, info: g.TypeInfo, contexts: dict[int, Context]) -> None:
+        super().__init__()
+        self._info, self._contexts, self._operation = info, contexts, ""
+
+    def enter(self, node: g.Node, _key: Any, parent: Any, _path: Any, ancestors: list[Any]) -> None:
+        info = self._info
+        if isinstance(node, g.OperationDefinitionNode):
+            self._operation = node.operation.value
+        elif isinstance(node, g.FragmentDefinitionNode):
+            self._operation = ""
+        above = next((one for one in (parent, *reversed(ancestors)) if isinstance(one, g.Node)), None)
+        definition = info.get_directive() or info.get_field_def()
+        self._contexts[id(node)] = Context(
+            info.get_parent_type(), definition, info.get_input_type(), self._operation, above, node
+        )
+
+
+def _fits(definition: g.GraphQLField, node: g.FieldNode) -> bool:
+    """Whether a field has fields where some are selected, and takes the arguments that are given."""
+    is_object = g.is_composite_type(g.get_named_type(definition.type))
+    given = [one.name.value for one in node.arguments or ()]
+    is_taken = all(one in definition.args or near_names(one, [*definition.args]) for one in given)
+    return is_object == (node.selection_set is not None) and is_taken
+
+
+def _joined(splices: Sequence[Splice]) -> tuple[Splice, ...]:
+    """Return splices with those at one place as one."""
+    out: dict[tuple[int, int], str] = {}
+    for start, end, text in splices:
+        before = out.get((start, end), "")
+        if before.endswith(")") and text.startswith(("(", " (")):  # two variables of an operation that had none
+            text = f"{before[:-1]}, {text.lstrip(' (')}"
+            before = ""
+        elif before.endswith(") "):
+            text = f"{before[:-2]}, {text.partition('(')[2]}"
+            before = ""
+        out[(start, end)] = before + text
+    return tuple((*place, text) for place, text in out.items())
+
+
+_OTHER: Final = "other"
+_LEFT_OUT: Final = frozenset({"MaxIntrospectionDepthRule"})
+"""A limit of a server, which another one does not have."""
+_RULES: Final[Mapping[str, tuple[Callable[..., Iterator[Fix]] | None, str]]] = {
+    "KnownFragmentNamesRule": (Document.fragment_name, "The document has no such fragment."),
+    "KnownTypeNamesRule": (Document.type_name, "The schema has no such type."),
+    "FieldsOnCorrectTypeRule": (Document.field, "The schema has no such field there."),
+    "KnownDirectivesRule": (Document.directive, "The schema has no such directive there."),
+    "KnownArgumentNamesRule": (Document.argument, "There is no such argument."),
+    "UniqueArgumentNamesRule": (Document.duplicate, "An argument is given twice."),
+    "UniqueVariableNamesRule": (Document.duplicate, "A variable is declared twice."),
+    "UniqueInputFieldNamesRule": (Document.duplicate, "A field is given twice."),
+    "UniqueFragmentNamesRule": (Document.duplicate, "A fragment is there twice."),
+    "UniqueDirectivesPerLocationRule": (Document.duplicate, "A directive is there twice."),
+    "ScalarLeafsRule": (Document.leaf, "Say which fields are wanted."),
+    "PossibleFragmentSpreadsRule": (Document.spread, "No object there is of the type of this fragment."),
+    "NoUndefinedVariablesRule": (Document.undefined, "A variable is not declared."),
+    "VariablesInAllowedPositionRule": (Document.position, "A variable has another type than its place."),
+    "ProvidedRequiredArgumentsRule": (Document.required, "A required argument is missing."),
+    "NoUnusedVariablesRule": (Document.unused, "A variable is not used."),
+    "NoUnusedFragmentsRule": (Document.unused_fragment, "A fragment is not used."),
+    "OverlappingFieldsCanBeMergedRule": (Document.overlap, "Two different fields have one name in the answer."),
+    "other": (None, "The schema does not allow this document."),
+}
+"""By rule, in the order in which they are mended: how, and what is said."""
+_ORDER: Final = (*_RULES,)

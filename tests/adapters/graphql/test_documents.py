@@ -1,0 +1,180 @@
+"""Documents of GraphQL are mended by their schema: on recorded answers of real servers, and node by node.
+
+`recorded/` holds what servers answered, and what becomes of each: the request that a reader sends unasked, the request
+once somebody agrees, or the places that are asked for. Every request that is sent was sent to the server then, too, and
+it took all of them but those that say otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from corrigible.adapters.graphql.description import load
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
+from corrigible.rules.errors import AuthoringError
+from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.reader import NeedsInput, Next, apply
+
+RECORDED = Path(__file__).parent / "recorded"
+SCHEMA = """
+type Query { user(id: ID!, first: Int): User  users(role: Role, name: String): [User!]!  near: Near }
+type Mutation { rename(id: ID!, name: String!): User  remove(id: ID!): Boolean }
+type User { id: ID!  name: String!  role: Role!  friends(first: Int): [User!]! }
+union Near = User | Place
+type Place { id: ID! title: String }
+enum Role { ADMIN MEMBER }
+"""
+
+
+@cache
+def engine(schema: Path) -> Engine:
+    return build_engine([], schema)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    file = tmp_path / "schema.graphql"
+    file.write_text(SCHEMA, "utf-8")
+    return file
+
+
+def decided(judge: Engine, request: Request, answer: Json, status: int = 200) -> Annotate | None:
+    exchange = Exchange(request, status, {"content-type": "application/json"}, orjson.dumps(answer))
+    decisions = judge.decide(exchange)
+    try:
+        next(decisions)
+    except StopIteration as done:
+        assert not getattr(done.value, "fault", False), done.value
+        return done.value if isinstance(done.value, Annotate) else None
+    raise AssertionError("a look-up was made")
+
+
+def posted(body: Json) -> Request:
+    return Request("POST", "/graphql", {}, {"content-type": "application/json"}, body)
+
+
+def outcome(judge: Engine, request: Request, answer: Json, status: int = 200) -> dict[str, Any]:
+    """Return what a reader does with the feedback."""
+    decision = decided(judge, request, answer, status)
+    if decision is None:
+        return {"silent": True}
+    feedback: Mapping[str, Any] = decision.feedback
+    if feedback["recovery"] == "terminal":
+        return {"ends": True}
+    unasked, agreed = apply(feedback, request), apply(feedback, request, confirm=True)
+    if isinstance(unasked, Next):
+        return {"sends": unasked.request.body if request.body is not None else dict(unasked.request.query)}
+    assert isinstance(unasked, NeedsInput)
+    suggestions = feedback["suggestions"]
+    asked = sorted({one["pointer"] for each in suggestions for one in each.get("placeholders", ())})
+    return {"asks": asked, "confirms": agreed.request.body if isinstance(agreed, Next) else len(suggestions)}
+
+
+@pytest.mark.parametrize("server", ["apollo", "ariadne", "strawberry"])
+def test_recorded(server: str) -> None:
+    told = json.loads((RECORDED / f"{server}.json").read_text("utf-8"))
+    judge = engine(RECORDED / told["schema"])
+    wrong = [
+        f"{one['id']}: {found}, wanted {one['wanted']}"
+        for one in told["cases"]
+        if (found := outcome(judge, posted(one["request"]), one["answer"], one["status"])) != one["wanted"]
+    ]
+    assert wrong == []
+
+
+def refused(message: str, column: int = 0, **more: Json) -> Json:
+    places: Json = [{"line": 1, "column": column}] if column else []
+    return {"errors": [{"message": message, "locations": places, **more}]}
+
+
+def test_what_is_not_mended_stays_as_it_was_written(own: Path) -> None:
+    text = "query Q { # mine\n  user( id : 7 ,) {\n\tnmae   # theirs\n    role } }"
+    found = outcome(engine(own), posted({"query": text}), refused("Cannot query nmae"))
+    assert found == {"sends": {"query": text.replace("nmae", "name")}}
+
+
+def test_a_success_and_a_part_of_one_are_left_alone(own: Path) -> None:
+    request = posted({"query": "{ user(id: 7) { nmae } near { __typename } }"})
+    error = refused("Cannot query field nmae")
+    assert isinstance(error, dict)
+    for data in ({"user": {"name": "a"}}, {"user": None, "near": {"__typename": "User"}}):
+        assert outcome(engine(own), request, {**error, "data": data}) == {"silent": True}
+        assert outcome(engine(own), request, {"data": data}) == {"silent": True}
+
+
+def test_lists_of_calls_and_forms_are_left_alone(own: Path) -> None:
+    body = {"query": "{ user(id: 7) { nmae } }"}
+    assert outcome(engine(own), posted([body]), [refused("Cannot query field nmae")]) == {"silent": True}
+    form = Request("POST", "/graphql", {}, {}, {"operations": json.dumps(body)}, form=True)
+    assert outcome(engine(own), form, refused("Cannot query field nmae")) == {"silent": True}
+
+
+def test_an_edit_that_no_error_is_about_is_asked_about(own: Path) -> None:
+    request = posted({"query": "{ user(id: 7) { nmae } }"})
+    sent = {"query": "{ user(id: 7) { name } }"}
+    assert outcome(engine(own), request, refused("Query is too complex")) == {"asks": [], "confirms": sent}
+    assert outcome(engine(own), request, refused("no", 17)) == {"sends": sent}
+
+
+def test_what_was_executed_has_no_mistake_in_its_document(own: Path) -> None:
+    request = posted({"query": "{ user(id: 7) { nmae } }"})
+    answer = refused("Service down", path=["user"], extensions={"code": "INTERNAL_SERVER_ERROR"})
+    assert "sends" not in outcome(engine(own), request, answer)
+
+
+def test_a_document_in_the_query_of_a_get_is_mended_there(own: Path) -> None:
+    request = Request("GET", "/graphql", {"query": "{ user(id: 7) { nmae } }"}, {}, None)
+    found = outcome(engine(own), request, refused("Cannot query field nmae", 17), 400)
+    assert found == {"sends": {"query": "{ user(id: 7) { name } }"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ('mutation { renam(id: 7, name: "a") { id } }', 'mutation { rename(id: 7, name: "a") { id } }'),
+        ('query Q { users(nam: "a") { id } }', None),
+    ],
+)
+def test_another_call_is_agreed_to(own: Path, text: str, sent: str | None) -> None:
+    found = outcome(engine(own), posted({"query": text}), refused(f"wrong: {text.replace('(', ' ')}"))
+    assert found == (
+        {"asks": ["/body/query"], "confirms": {"query": sent}}
+        if sent
+        else {"sends": {"query": text.replace("nam:", "name:")}}
+    )
+
+
+def test_a_value_of_a_literal_that_is_refused_becomes_a_variable(own: Path) -> None:
+    request = posted({"query": '{ user(id: "x") { name } }'})
+    answer = refused("id is not valid", path=["user"], extensions={"code": "BAD_USER_INPUT"})
+    decision = decided(engine(own), request, answer)
+    assert decision is not None
+    (suggestion,) = decision.feedback["suggestions"]
+    assert suggestion["patch"][-2:] == [
+        {"op": "replace", "path": "/body/query", "value": "query ($id: ID!) { user(id: $id) { name } }"},
+        {"op": "add", "path": "/body/variables", "value": {}},
+    ]
+    assert [one["pointer"] for one in suggestion["placeholders"]] == ["/body/variables/id"]
+
+
+def test_a_schema_is_read_as_sdl_and_as_an_introspection(own: Path, tmp_path: Path) -> None:
+    graphql = pytest.importorskip("graphql")
+    told = graphql.introspection_from_schema(load(own).schema)
+    file = tmp_path / "schema.json"
+    for content in (told, {"data": told}):
+        file.write_text(json.dumps(content), "utf-8")
+        assert load(file).operations.names == load(own).operations.names
+        request = posted({"query": "{ user(id: 7) { nmae } }"})
+        assert "sends" in outcome(build_engine([], file), request, refused("no nmae"))
+    file.write_text("type Query { a: ", "utf-8")
+    with pytest.raises(AuthoringError, match=r"schema\.json:1: Syntax Error"):
+        load(file)
