@@ -103,7 +103,7 @@ def completed(violations: Sequence[Violation], request: Request) -> list[Violati
         if found and remaining() < enough:
             break
         for inside in _opened(one, request):
-            written = one.message if inside.message in one.message else inside.message
+            written = one.message if inside is one or inside.message in one.message else inside.message
             for done in complete(inside):
                 is_all = not done.printed and done.message in written
                 placed = done
