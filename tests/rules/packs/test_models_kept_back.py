@@ -15,7 +15,7 @@ from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.schema.exchange import Exchange, Request
-from corrigible.schema.reader import apply_patch
+from corrigible.schema.reader import Next, apply
 
 CASES: list[Mapping[str, Any]] = yaml.safe_load(Path(__file__).with_name("kept_back_models.yaml").read_text())
 ENGINE = build_engine(["models"], None, Limits(seconds=math.inf))
@@ -45,15 +45,10 @@ def outcome(case: Mapping[str, Any]) -> str:
         return "right" if right.get("wait") else "wrong"
     if first["action"] in ("ESCALATE", "NO_RECOVERY_AVAILABLE"):
         return "right" if first["parameters"]["actor"] in right.get("final", ()) else "wrong"
-    is_asked = "group" in first or any(
-        one.get("placeholders") or one["safety"].get("changes_intent") or one["safety"].get("requires_confirmation")
-        for one in suggestions
-    )
-    if not is_asked:
-        document = {"method": "POST", "path": case["request"]["path"], "body": case["request"]["body"]}
-        for one in suggestions:
-            document = apply_patch(document, one["patch"])
-        return "right" if document["body"] == right.get("send") else "harm"
+    request = Request("POST", case["request"]["path"], body=case["request"]["body"])
+    followed = apply(feedback, request)
+    if isinstance(followed, Next):
+        return "right" if followed.request is not None and followed.request.body == right.get("send") else "harm"
     places = [op["path"] for one in suggestions for op in one.get("patch", ()) if op["op"] != "test"]
     places += [hole["pointer"] for one in suggestions for hole in one.get("placeholders", ())]
     return "right" if any(place.startswith(one) for place in places for one in right.get("ask", ())) else "wrong"
