@@ -103,12 +103,13 @@ def completed(violations: Sequence[Violation], request: Request) -> list[Violati
         if found and remaining() < enough:
             break
         for inside in _opened(one, request):
+            written = one.message if inside is one or inside.message in one.message else inside.message
             for done in complete(inside):
-                is_all = not done.printed and done.message in one.message
+                is_all = not done.printed and done.message in written
                 placed = done
                 if request.protocol is Protocol.HTTP:  # names of a message of gRPC are spelled anew
                     placed = _at_member(done, request) if done.pointer else _at_path(done, request)
-                found.append(placed._replace(printed="" if is_all else one.message))
+                found.append(placed._replace(printed="" if is_all else written))
         if len(found) >= _MOST:
             break
     return found[:_MOST]

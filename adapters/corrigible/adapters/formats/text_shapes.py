@@ -206,7 +206,7 @@ def find_literal(text: str) -> Literal | None:
         start = beginning.start()
         for end in (one for one in ends if one > start):
             spend()
-            if value := _value(text[start:end]):
+            if value := _value(text[start:end]) or _value_of_quoted(text[start:end], text[start - 1 : start]):
                 return Literal(value, start, end)
     return None
 
@@ -219,5 +219,15 @@ def _value(written: str) -> Json:
     try:
         value = ast.literal_eval(_ESCAPE.sub(lambda found: found[0] if found[1] else r"\\", written))
         return orjson.loads(orjson.dumps(value))  # a tuple is a list of JSON
+    except (SyntaxError, TypeError, ValueError):
+        return None
+
+
+def _value_of_quoted(written: str, quote: str) -> Json:
+    """Return the JSON of a text as Python prints it, with its escapes: `b'{\\n "error": ...'`."""
+    if quote not in ("'", '"') or not quote or "\\" not in written:
+        return None
+    try:
+        return orjson.loads(ast.literal_eval(f"{quote}{written}{quote}"))
     except (SyntaxError, TypeError, ValueError):
         return None
