@@ -120,10 +120,7 @@ def add(groups: Groups, section: str, **defaults: str | float) -> None:
 
 def add_api(groups: Groups, *, listen: str) -> None:
     """Add what says which API is corrected, and how. `listen` is the default of `--listen`."""
-<<<<<<< HEAD
     add(groups, "api", listen=listen, mode=Mode.REFLECTIVE.value, time_limit=Limits().seconds_with_lookups)
-=======
-    _add(groups, "api", listen=listen, mode=Mode.REFLECTIVE.value, time_limit=Limits().seconds_with_lookups)
     groups.knowledge.add_argument(
         "--sdl",
         action="append",
@@ -134,7 +131,6 @@ def add_api(groups: Groups, *, listen: str) -> None:
         help="the schema of a GraphQL API: a file of SDL or of an introspection, or the URL of the API, which is asked "
         "once at the start; in corrigible.yaml a member of spec: schema.graphql, graphql+https://...",
     )
->>>>>>> graphql
 
 
 def add_callers_side(groups: Groups) -> None:
