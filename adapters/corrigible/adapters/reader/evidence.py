@@ -396,7 +396,6 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
             yield "value inside a longer one"
         if place.key in facts.around:
             yield "value says where"
-            yield f"value says where, {_part(place, refusal)}"
             if len(facts.around) < len(facts.found):
                 yield "value says where, another does not"
         elif facts.around:
