@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import graphql
 import orjson
 import pytest
 
@@ -178,3 +179,55 @@ def test_a_schema_is_read_as_sdl_and_as_an_introspection(own: Path, tmp_path: Pa
     file.write_text("type Query { a: ", "utf-8")
     with pytest.raises(AuthoringError, match=r"schema\.json:1: Syntax Error"):
         load(file)
+
+
+def asked_places(decision: Annotate | None) -> list[str]:
+    assert decision is not None
+    return [one["pointer"] for each in decision.feedback["suggestions"] for one in each.get("placeholders", ())]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("mutation { rename { id } }", 2),
+        ("mutation Two { rename { id } }", 2),
+        ('mutation Two($n: String!) { a: rename(name: $n) { id } b: rename(name: "x") { id } }', 2),
+        ("{ a: users(role: KING) { id } b: users(role: QUEEN) { id } }", 2),
+        ("query ($role: Role) { c: users(role: $role) { id } a: users(role: KING) { id } }", 1),
+        ("{ user { id } users(role: KING) { id } }", 2),
+    ],
+)
+def test_each_value_that_is_asked_for_has_a_variable_of_its_own(own: Path, text: str, count: int) -> None:
+    variables: dict[str, Json] = {"n": "Ada"} if "$n" in text else {"role": "ADMIN"} if "$role" in text else {}
+    request = posted({"query": text, "variables": variables})
+    decision = decided(engine(own), request, {"errors": [{"message": "required, KING, QUEEN"}]}, 400)
+    places = asked_places(decision)
+    assert len(places) == len(set(places)) == count, places
+    assert decision is not None
+    patched = [
+        op["value"]
+        for one in decision.feedback["suggestions"]
+        for op in one.get("patch", ())
+        if op["path"] == "/body/query" and op["op"] == "replace"
+    ]
+    document = graphql.parse(patched[-1])
+    problems = graphql.validate(graphql.build_schema(SCHEMA), document)
+    assert not [one for one in problems if "Unique" in one.message or "declared" in one.message], patched
+    operation = document.definitions[0]
+    assert isinstance(operation, graphql.OperationDefinitionNode)
+    declared = [one.variable.name.value for one in operation.variable_definitions or ()]
+    assert {place.rpartition("/")[2] for place in places} <= set(declared)
+    assert len(declared) == len(set(declared))
+
+
+def test_a_variable_that_is_declared_twice_and_used_twice_is_not_mended_unasked(own: Path) -> None:
+    text = "query ($role: Role, $role: Role) { a: users(role: $role) { id } b: users(role: $role) { id } }"
+    request = posted({"query": text, "variables": {"role": "ADMIN"}})
+    answer: Json = {"errors": [{"message": 'There can be only one variable named "$role".'}]}
+    assert "sends" not in outcome(engine(own), request, answer, 400)
+
+
+def test_a_name_that_the_server_asks_back_about_is_confirmed(own: Path) -> None:
+    request = posted({"query": '{ users(limit: "Ada") { id } }'})
+    answer: Json = {"errors": [{"message": 'Unknown argument "limit" on field "Query.users". Did you mean "name"?'}]}
+    assert outcome(engine(own), request, answer, 400)["confirms"] == {"query": '{ users(name: "Ada") { id } }'}

@@ -7,7 +7,7 @@ the variable or of the literal's node. What is asked for in a literal becomes a 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import graphql as g
@@ -278,8 +278,7 @@ class Call:
         kind, operations = self._type(pointer), self._document.operations
         if kind is None or len(operations) != 1 or above is None:
             return None
-        declared = {one.variable.name.value for one in operations[0].variable_definitions or ()}
-        variable = next(one for one in _names(name if not name.isdecimal() else "value") if one not in declared)
+        variable = self._document.new_variable(name if not name.isdecimal() else "value")
         splice = (*span(node), f"${variable}") if node is not None else self._added(above, name, f"${variable}")
         if splice is None:
             return None
@@ -299,12 +298,6 @@ class Call:
 
     def _literal(self, value: Json, pointer: str) -> str:
         return printed(value, self._type(pointer))
-
-
-def _names(name: str) -> Iterator[str]:
-    while True:
-        yield name
-        name += "_"
 
 
 def printed(value: Json, kind: Any) -> str:

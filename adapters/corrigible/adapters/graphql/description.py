@@ -31,6 +31,7 @@ from .document import Document, Fix, Problem, Splice, parsed, span, spliced, unc
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5
 _LONGEST_TEST: Final = 256
+_LONGEST_MESSAGE: Final = 2000
 _DIAGNOSIS: Final = "The schema does not allow what was sent."
 _SYNTAX: Final = "The text is no document of GraphQL: mend its syntax."
 
@@ -186,6 +187,12 @@ class Mending:
         self._said: list[str] = []
         self._marks: list[Any] = []
         """Nodes, names and values that are wrong in what was sent: an error of the server names one of them."""
+        self._told = frozenset(
+            word.strip("'\"`?.,")
+            for one in errors
+            for word in one.message[:_LONGEST_MESSAGE].partition("Did you mean")[2].split()
+        )
+        """What the server asks back about."""
         self._is_sure = True
         self._kind = ""
         """What all operations of the document are."""
@@ -207,7 +214,7 @@ class Mending:
             ast = parsed(self._text)
             if ast is None:
                 return None
-            document = Document(self._description.schema, self._text, ast, self._variables)
+            document = Document(self._description.schema, self._text, ast, self._variables, self._told)
             problems = document.problems()
             if self._is_first:
                 self._marks += [node for one in problems for node in one.nodes]
@@ -366,6 +373,7 @@ class Mending:
     def _left(self, left: Sequence[tuple[Repair, Call | None]]) -> Proposal:
         """Return what is done, with what is left to ask: values together, of alternatives the first."""
         splices, asked = list[Splice](), list[tuple[str, Mapping[str, Json]]]()
+        is_kept = True
         for made, call in left:
             outward = [(self._outward(one, call), one) for one in made.suggestions]
             known = [(one, suggestion) for one, suggestion in outward if one is not None]
@@ -376,10 +384,13 @@ class Mending:
                 return self._question("A value is not what the schema takes.")
             splices += known[0][0].splices
             asked += known[0][0].asked
+            safety = known[0][1]["safety"]
+            is_kept = is_kept and not safety.get("requires_confirmation") and not safety.get("loses")
             self._said.append(str(known[0][1]["message"]))
         if not (left or self._said or self._asked):
             return Proposal([])
-        return Proposal([self._edit("", spliced(self._text, splices), asked=asked)])
+        made_of_all = self._edit("", spliced(self._text, splices), asked=asked)
+        return Proposal([made_of_all if is_kept else confirmed(made_of_all)])
 
     def _with(self, edited: Edited, message: str) -> dict[str, Json]:
         text = spliced(self._text, edited.splices)

@@ -74,12 +74,27 @@ def unclosed(text: str) -> str:
 
 
 def spliced(text: str, splices: Sequence[Splice]) -> str:
-    """Return a text with splices; of those that overlap the first one counts."""
+    """Return a text with splices; of those that overlap the first one counts, lists at one place are one list."""
     out, end = text, len(text) + 1
-    for start, stop, new in sorted(splices, key=lambda one: (one[0], one[1]), reverse=True):
+    for start, stop, new in sorted(_joined(splices), key=lambda one: (one[0], one[1]), reverse=True):
         if stop <= end:
             out, end = out[:start] + new + out[stop:], start
     return out
+
+
+def _joined(splices: Sequence[Splice]) -> tuple[Splice, ...]:
+    """Return splices with those at one place as one."""
+    out: dict[tuple[int, int], str] = {}
+    for start, end, text in splices:
+        before = out.get((start, end), "")
+        if before.endswith(")") and text.startswith(("(", " (")):  # two variables of an operation that had none
+            text = f"{before[:-1]}, {text.lstrip(' (')}"
+            before = ""
+        elif before.endswith(") "):
+            text = f"{before[:-2]}, {text.partition('(')[2]}"
+            before = ""
+        out[(start, end)] = before + text
+    return tuple((*place, text) for place, text in out.items())
 
 
 def span(node: Any) -> tuple[int, int]:
@@ -99,12 +114,32 @@ def removed(node: Any, text: str) -> Splice:
 class Document:
     """A document of GraphQL under a schema."""
 
-    def __init__(self, schema: g.GraphQLSchema, text: str, ast: g.DocumentNode, sent: Mapping[str, Json]) -> None:
-        """`sent` are the variables with a value."""
-        self.schema, self.text, self.ast, self._sent = schema, text, ast, sent
+    def __init__(
+        self,
+        schema: g.GraphQLSchema,
+        text: str,
+        ast: g.DocumentNode,
+        sent: Mapping[str, Json],
+        told: frozenset[str] = frozenset(),
+    ) -> None:
+        """`sent` are the variables with a value, `told` the names that the server says may be meant."""
+        self.schema, self.text, self.ast, self._sent, self._told = schema, text, ast, sent, told
+        self._variables = {
+            one.variable.name.value for operation in self.operations for one in operation.variable_definitions or ()
+        }
+        self._reused = set[str]()
+        self._given = set[int]()
+        """Nodes whose missing arguments are given: each of these is a problem of its own."""
         self.contexts: dict[int, Context] = {}
         info = g.TypeInfo(schema)
         g.visit(ast, g.TypeInfoVisitor(info, _Collector(info, self.contexts)))
+
+    def new_variable(self, name: str) -> str:
+        """Return a name for a variable that no other one has, of the document and of what was added before."""
+        while name in self._variables or name in self._sent:
+            name += "_"
+        self._variables.add(name)
+        return name
 
     def operation(self, name: Json) -> g.OperationDefinitionNode | None:
         """Return the operation that is run under a name; None where that is unclear."""
@@ -204,6 +239,9 @@ class Document:
         is_write = context.operation == "mutation" and context.parent is self.schema.mutation_type
         for one in near:
             yield Fix(f"Select {one}.", ((*span(node.name), one),), len(near) == 1 and not is_write)
+        for one in sorted(self._told.intersection(fields)) if not near else ():
+            if _fits(fields[one], node) and _has_selected(fields[one], node):
+                yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
         if not near and g.is_abstract_type(context.parent):
             types = self.schema.get_possible_types(context.parent)
             owners = [one for one in types if name in one.fields and _fits(one.fields[name], node)]
@@ -218,7 +256,10 @@ class Document:
         near = near_names(node.name.value, free)
         for one in near:
             yield Fix(f"Name the argument {one}.", ((*span(node.name), one),), len(near) == 1)
-        if not near:
+        told = sorted(self._told.intersection(free)) if not near else []
+        for one in told:
+            yield Fix(f"Name the argument {one}, if it is what was meant.", ((*span(node.name), one),))
+        if not near and not told:
             whole = len(above.arguments or ()) == 1
             start, end, _ = removed(node, self.text)
             cut = (above.name.loc.end, self.text.index(")", end) + 1, "") if whole else (start, end, "")
@@ -327,31 +368,39 @@ class Document:
             yield Fix(f"Declare ${name} as {text}.", ((*span(definition.type), text),), True, asked)
 
     def required(self, node: Any) -> Iterator[Fix]:
-        """Add the arguments that are missing, each as a variable whose value is asked for."""
+        """Add the arguments that are missing, each as a variable whose value is asked for, once for them all."""
+        if id(node) in self._given:
+            return
+        self._given.add(id(node))
         definition = self._definition(node)
         given = {one.name.value for one in node.arguments or ()}
         missing = [name for name, one in definition.args.items() if g.is_required_argument(one) and name not in given]
         operation = self.operations[0]
-        declared = {one.variable.name.value: one for one in operation.variable_definitions or ()}
+        unused = {
+            one.variable.name.value: str(g.print_ast(one.type))
+            for one in operation.variable_definitions or ()
+            if not self._uses(one.variable.name.value)
+        }
         splices, asked, added = list[Splice](), list[tuple[str, Any]](), list[str]()
         for name in missing:
-            kind, variable = definition.args[name].type, name
-            if name in declared and not self._uses(name) and g.print_ast(declared[name].type) == str(kind):
+            kind = definition.args[name].type
+            if unused.get(name) == str(kind) and name not in self._reused:
+                self._reused.add(name)
                 added.append(f"{name}: ${name}")
                 continue
-            while variable in declared:
-                variable += "_"
-            declared[variable] = operation.variable_definitions[0] if operation.variable_definitions else node
+            is_sent = name in self._sent and name not in self._variables
+            variable = name if is_sent else self.new_variable(name)
+            self._variables.add(variable)
             added.append(f"{name}: ${variable}")
             splices += self.declaring(operation, variable, kind)
-            asked += [] if variable in self._sent else [(variable, kind)]
+            asked += [] if is_sent else [(variable, kind)]
         if node.arguments:
             end = node.arguments[-1].loc.end
             splices.append((end, end, "".join(f", {one}" for one in added)))
         else:
             end = node.name.loc.end
             splices.append((end, end, f"({', '.join(added)})"))
-        yield Fix(f"Give {', '.join(missing)}.", _joined(splices), len(self.operations) == 1, tuple(asked))
+        yield Fix(f"Give {', '.join(missing)}.", tuple(splices), len(self.operations) == 1, tuple(asked))
 
     def duplicate(self, *nodes: Any) -> Iterator[Fix]:
         """Leave out one of two that have the same name."""
@@ -361,7 +410,8 @@ class Document:
             return
         if len({g.print_ast(one) for one in whole}) == 1:
             extra = tuple(removed(one, self.text) for one in whole[1:])
-            yield Fix("Send it once.", extra, True)
+            variable = getattr(whole[0], "variable", None)  # its uses may have been meant to differ
+            yield Fix("Send it once.", extra, variable is None or len(self._uses(variable.name.value)) < 2)
             return
         for kept in whole:
             yield Fix("Keep this one.", tuple(removed(one, self.text) for one in whole if one is not kept))
@@ -431,19 +481,11 @@ def _fits(definition: g.GraphQLField, node: g.FieldNode) -> bool:
     return is_object == (node.selection_set is not None) and is_taken
 
 
-def _joined(splices: Sequence[Splice]) -> tuple[Splice, ...]:
-    """Return splices with those at one place as one."""
-    out: dict[tuple[int, int], str] = {}
-    for start, end, text in splices:
-        before = out.get((start, end), "")
-        if before.endswith(")") and text.startswith(("(", " (")):  # two variables of an operation that had none
-            text = f"{before[:-1]}, {text.lstrip(' (')}"
-            before = ""
-        elif before.endswith(") "):
-            text = f"{before[:-2]}, {text.partition('(')[2]}"
-            before = ""
-        out[(start, end)] = before + text
-    return tuple((*place, text) for place, text in out.items())
+def _has_selected(definition: g.GraphQLField, node: g.FieldNode) -> bool:
+    """Whether the type of a field has all fields that are selected of it."""
+    selected = node.selection_set.selections if node.selection_set is not None else ()
+    names = {one.name.value for one in selected if isinstance(one, g.FieldNode)}
+    return names <= {"__typename", *getattr(g.get_named_type(definition.type), "fields", {})}
 
 
 _OTHER: Final = "other"
