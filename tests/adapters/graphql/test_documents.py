@@ -27,12 +27,13 @@ from corrigible.schema.reader import NeedsInput, Next, apply
 
 RECORDED = Path(__file__).parent / "recorded"
 SCHEMA = """
-type Query { user(id: ID!, first: Int): User  users(role: Role, name: String): [User!]!  near: Near }
+type Query { user(id: ID!, first: Int): User  users(role: Role, name: String): [User!]!  near: Near  sold(in: Range!): Int }
 type Mutation { rename(id: ID!, name: String!): User  remove(id: ID!): Boolean }
 type User { id: ID!  name: String!  role: Role!  friends(first: Int): [User!]! }
 union Near = User | Place
 type Place { id: ID! title: String }
 enum Role { ADMIN MEMBER }
+input Range { from: String! to: String! }
 """
 
 
@@ -194,13 +195,15 @@ def asked_places(decision: Annotate | None) -> list[str]:
         ('mutation Two($n: String!) { a: rename(name: $n) { id } b: rename(name: "x") { id } }', 2),
         ("{ a: users(role: KING) { id } b: users(role: QUEEN) { id } }", 2),
         ("query ($role: Role) { c: users(role: $role) { id } a: users(role: KING) { id } }", 1),
+        ("{ sold(in: {}) }", 2),
+        ('{ sold(in: {begin: "1"}) }', 2),
         ("{ user { id } users(role: KING) { id } }", 2),
     ],
 )
 def test_each_value_that_is_asked_for_has_a_variable_of_its_own(own: Path, text: str, count: int) -> None:
     variables: dict[str, Json] = {"n": "Ada"} if "$n" in text else {"role": "ADMIN"} if "$role" in text else {}
     request = posted({"query": text, "variables": variables})
-    decision = decided(engine(own), request, {"errors": [{"message": "required, KING, QUEEN"}]}, 400)
+    decision = decided(engine(own), request, {"errors": [{"message": "required, KING, QUEEN, begin"}]}, 400)
     places = asked_places(decision)
     assert len(places) == len(set(places)) == count, places
     assert decision is not None
@@ -231,3 +234,10 @@ def test_a_name_that_the_server_asks_back_about_is_confirmed(own: Path) -> None:
     request = posted({"query": '{ users(limit: "Ada") { id } }'})
     answer: Json = {"errors": [{"message": 'Unknown argument "limit" on field "Query.users". Did you mean "name"?'}]}
     assert outcome(engine(own), request, answer, 400)["confirms"] == {"query": '{ users(name: "Ada") { id } }'}
+
+
+def test_what_is_left_out_beside_a_question_is_confirmed(own: Path) -> None:
+    request = posted({"query": '{ sold(in: {begin: "1"}) }'})
+    decision = decided(engine(own), request, {"errors": [{"message": 'Field "begin" is not defined'}]}, 400)
+    assert decision is not None
+    assert decision.feedback["suggestions"][0]["safety"]["requires_confirmation"]

@@ -155,10 +155,11 @@ class GraphQlDescription(Described):
 
 
 _OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage"})
+_CONFLICT: Final = 409
 _STATUSES: Final[Mapping[str, int]] = {
     **dict.fromkeys(("UNAUTHENTICATED", "UNAUTHORIZED", "AUTHENTICATION_ERROR"), 401),
     **dict.fromkeys(("FORBIDDEN", "PERMISSION_DENIED", "ACCESS_DENIED"), 403),
-    **dict.fromkeys(("CONFLICT", "ALREADY_EXISTS"), 409),
+    "CONFLICT": _CONFLICT,
     **dict.fromkeys(("TOO_MANY_REQUESTS", "RATE_LIMITED", "THROTTLED", "RATE_LIMIT_EXCEEDED"), 429),
     **dict.fromkeys(("INTERNAL_SERVER_ERROR", "INTERNAL", "INTERNAL_ERROR"), 500),
 }
@@ -170,7 +171,8 @@ def _status(code: str, extensions: Mapping[str, Json]) -> int:
     told = [extensions.get(name) for name in ("status", "statusCode")]
     told += [http.get("status")] if isinstance(http := extensions.get("http"), dict) else []
     stated = [one for one in told if isinstance(one, int) and _LEAST_STATUS <= one < 600]
-    return stated[0] if stated else _STATUSES.get(code.upper(), _LEAST_STATUS)
+    is_there = "ALREADY" in code.upper()
+    return stated[0] if stated else _CONFLICT if is_there else _STATUSES.get(code.upper(), _LEAST_STATUS)
 
 
 class Mending:
@@ -441,7 +443,9 @@ class Mending:
         violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
         said = " ".join(dict.fromkeys([*self._said, *([message] if message else [])]))
         sure = is_sure and self._is_sure and self._is_told() and self._sent.may_edit_variables >= bool(ops or asked)
-        out = edit(violation, self._request, patch, said, requires_confirmation=not sure and not asked)
+        out = edit(
+            violation, self._request, patch, said, requires_confirmation=not self._is_sure or not (sure or asked)
+        )
         if self._kind == "query":
             out["safety"]["side_effects"] = "none"
         if asked:

@@ -90,6 +90,9 @@ def _joined(splices: Sequence[Splice]) -> tuple[Splice, ...]:
         if before.endswith(")") and text.startswith(("(", " (")):  # two variables of an operation that had none
             text = f"{before[:-1]}, {text.lstrip(' (')}"
             before = ""
+        elif before.endswith("}") and text.startswith("{"):  # two fields of an object that has none
+            text = f"{before[:-1]}, {text[1:]}"
+            before = ""
         elif before.endswith(") "):
             text = f"{before[:-2]}, {text.partition('(')[2]}"
             before = ""
