@@ -16,9 +16,11 @@ from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
 
 PROFILE: Final = "mcp"
-_GROWN: Final = frozenset({"/result/content", "/error", "/error/data"})
+_GROWN: Final = frozenset({"/result/content", "/result/_meta", "/error", "/error/data"})
 _ELSEWHERE: Final = ("/jsonrpc", "/id", "/result/isError", "/error/code", "/error/message", "/result/structuredContent")
 """What is judged by itself."""
+_ADDED: Final = ("structuredContent", "_meta")
+"""Members of a result: one is judged by itself, the other is the protocol's place for what a host may not know."""
 
 
 def _at(body: Json, *names: str) -> Json:
@@ -46,7 +48,7 @@ def answer_kept(subject: Subject) -> Iterator[Finding]:
         if not set(vector.answer["body"]) <= set(exchange.body_of(response)):
             continue  # of another kind: judged by itself
         for difference in differences(exchange.encoded(vector.answer["body"]), response.body, grown=_GROWN):
-            lone = difference.pointer == "/result" and "structuredContent" in difference.message
+            lone = difference.pointer == "/result" and any(one in difference.message for one in _ADDED)
             if not (lone or "isError" in difference.message or difference.pointer.startswith(_ELSEWHERE)):
                 yield exchange.finding("SRF-TRN-05", difference, request)
 
