@@ -101,7 +101,6 @@ def test_places_are_bounded() -> None:
         ("/body/label", "size is too large", "another is named"),
         ("/body/size", "no", "nothing named: body"),
         ("/body/label", "unexpected part 'A-2' for the crate 'blue'", "value says where, another does not"),
-        ("/body/lines/1/sku", "unexpected part 'A-2' for the crate 'blue'", "value, another says where"),
     ],
 )
 def test_what_a_text_says_of_a_place(pointer: str, message: str, expected: str) -> None:

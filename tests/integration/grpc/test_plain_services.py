@@ -58,11 +58,6 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
     "a document": (INFER, {**NAMED, "variables": "x"}, asked("/body/variables")),
     "an input": (INFER, tensor("secnd"), asked("/body/inputs/1/name")),
     "an input that is not near": (INFER, tensor("other"), asked("/body/inputs/1/name")),
-    "a type of data": (
-        INFER,
-        tensor("second", "FP23"),
-        ("questions", "/body/inputs/1/datatype", "/body/inputs/0/datatype"),
-    ),
     "a page": (LIST, {"pageSize": 5000}, ("flagged", {"pageSize": 1000})),
     "out of range": (LIST, {"pageSize": 700}, ("flagged", {"pageSize": 500})),
     "an order": (LIST, {"orderBy": "nam"}, ("fixed", {"orderBy": "name"})),

@@ -112,7 +112,7 @@ CRATE = {"id": "c-1", "label": "green"}
             "OpenDepot",
             {"depotName": "n", "street": {"city": "c"}},
             "the street exceeds the limit",
-            ["/body/street/city", "/body/street", "/body/depotName"],
+            ["/body/street", "/body/street/city", "/body/depotName"],
         ),
     ],
 )

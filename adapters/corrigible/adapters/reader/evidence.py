@@ -398,8 +398,6 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
             yield "value says where"
             if len(facts.around) < len(facts.found):
                 yield "value says where, another does not"
-        elif facts.around:
-            yield "value, another says where"
         order = "first" if at == facts.first_value else "last" if at == facts.last_value else "between"
         yield f"value {order}"
         if place.key in facts.mentions:
