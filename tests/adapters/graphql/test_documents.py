@@ -27,7 +27,8 @@ from corrigible.schema.reader import NeedsInput, Next, apply
 
 RECORDED = Path(__file__).parent / "recorded"
 SCHEMA = """
-type Query { user(id: ID!, first: Int): User  users(role: Role, name: String): [User!]!  near: Near  sold(in: Range!): Int }
+type Query { user(id: ID!, first: Int): User  users(role: Role, name: String): [User!]!  near: Near
+  sold(in: Range!): Int }
 type Mutation { rename(id: ID!, name: String!): User  remove(id: ID!): Boolean }
 type User { id: ID!  name: String!  role: Role!  friends(first: Int): [User!]! }
 union Near = User | Place
