@@ -193,10 +193,10 @@ class CorrectionAddon:
         if not content:
             return None
         try:
-            head, corrector = request_head(flow), api.corrector
-            if all(profile.pack.text.dialect != "mcp" for profile in corrector.engine.profiles):
+            if all(profile.pack.text.dialect != "mcp" for profile in api.corrector.engine.profiles):
                 return None
-            if corrector.requested_mode(head).mode is not Mode.REFLECTIVE:
+            head = request_head(flow)
+            if api.corrector.requested_mode(head).mode is not Mode.REFLECTIVE:
                 return None
             made = partial(build_tools_corrector, [])
             return self._sessions.setdefault(api, Sessions(made, self._recorder)).relay(head, content)
