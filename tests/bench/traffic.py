@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from corrigible.adapters.sandbox.server import free_port
+
 BIN = Path(sys.executable).parent
 REFUSED = json.dumps(
     {
@@ -90,13 +92,6 @@ class Sample(NamedTuple):
     """Requests a second."""
     cpu: float
     """Microseconds of the proxy's CPU per request."""
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def peers(upstream: int) -> list[Peer]:

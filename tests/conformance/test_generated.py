@@ -249,7 +249,7 @@ def test_credentials_of_the_config_go_out_and_stay_out_of_the_report(tmp_path: P
     key = "sk_test_0123456789abcdef"
     with Upstream(lambda received: answer(422, {})) as api:
         judged(api.url, SHOP, "--header", f"Authorization: Bearer {key}", "--report", f"json={report}")
-        assert {one.sent.header("authorization") for one in api.requests} == {f"Bearer {key}"}
+        assert [one.sent for one in api.requests if one.sent.header("authorization") != f"Bearer {key}"] == []
         assert len({one.sent.header("prefer") for one in api.requests}) == len(api.requests)
     assert key not in json.loads(report.read_text().splitlines()[0])["options"]
 

@@ -18,6 +18,7 @@ from corrigible.conformance.suite.record import Entry, Record
 from corrigible.conformance.suite.runner import Rules, choose, holding, run
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
+from corrigible.conformance.transport.process import free_port
 from corrigible.conformance.validators.finding import Finding
 
 from .made import CLAUSES, broken, check, finding, head, spec
@@ -74,8 +75,7 @@ def test_over_http2_a_first_frame_is_an_answer(says: bytes, timeout: float) -> N
 
 
 def test_who_is_not_there_holds_nothing() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    port = free_port()
     assert holding(Subject("proxy", "http-json", target=HttpClient(f"http://127.0.0.1:{port}"))) is None
     assert holding(Subject("proxy", "grpc", grpc=f"127.0.0.1:{port}")) is None
     assert holding(Subject("pack", "http-json")) is None

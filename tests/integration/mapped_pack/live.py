@@ -17,14 +17,9 @@ from typing import Any
 
 import httpx
 
+from corrigible.adapters.sandbox.server import free_port
+
 _SECONDS = 60.0
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 def _await(port: int) -> None:
@@ -101,7 +96,7 @@ def run(calls: Calls) -> int:
 
 def main() -> int:
     corrigible, moto = sys.argv[1:]
-    upstream, listen = _free_port(), _free_port()
+    upstream, listen = free_port(), free_port()
     commands = [
         [moto, "-H", "127.0.0.1", "-p", str(upstream)],
         [corrigible, "proxy", "--upstream", f"http://127.0.0.1:{upstream}", "--listen", f"127.0.0.1:{listen}"],

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from corrigible.adapters.sandbox.server import free_port
 from corrigible.proxy.access_log.entry import Entry
 from corrigible.proxy.access_log.statistics import Named, Statistics
 from corrigible.proxy.admin import server as admin
@@ -177,9 +178,8 @@ def test_whoever_sends_a_head_byte_by_byte_has_a_time_limit_for_the_whole(monkey
 
 def test_readiness_names_what_is_missing() -> None:
     reasons = ["1 of 2 correctors are not ready"]
-    with socket.create_server(("127.0.0.1", 0)) as api, socket.create_server(("127.0.0.1", 0)) as gone:
-        there, dead = api.getsockname(), gone.getsockname()
-        gone.close()
+    with socket.create_server(("127.0.0.1", 0)) as api:
+        there, dead = api.getsockname(), ("127.0.0.1", free_port())
         with serving({"billing": there, "code": dead, "far": ("no-such-name.invalid", 80)}, lambda: reasons) as server:
             status, text = got(f"{server.url}/readyz")
             assert status == 503

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from corrigible.adapters.sandbox.server import free_port
+
 grpc: Any = importlib.import_module("grpc")
 
 
@@ -163,8 +165,7 @@ def test_a_wrong_argument_is_one_line_and_2(
 
 
 def test_nobody_to_believe_in_is_one_line_and_2(rpc: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    port = free_port()
     words = ("--grpc-upstream", f"https://127.0.0.1:{port}", "--upstream-insecure")
     said = f"corrigible proxy: --upstream-insecure: 127.0.0.1:{port} shows no certificate: connection refused\n"
     assert rpc.ended_apart(*words) == (2, STARTING + said)
@@ -268,8 +269,7 @@ def test_told_twice_it_waits_for_nobody(rpc: Any, probe: Any) -> None:
 
 
 def test_an_upstream_that_is_down_is_unavailable_until_it_is_up(rpc: Any, probe: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    port = free_port()
     with rpc.channel(port) as direct, rpc.started(port) as proxy, rpc.channel(proxy.port) as channel:
         assert rpc.observe(direct, "Echo", b"").code == "UNAVAILABLE"
         seen = rpc.observe(channel, "Echo", b"", metadata=(("recovery-feedback", "none"),))

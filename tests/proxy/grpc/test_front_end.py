@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import importlib
 import json
-import socket
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from corrigible.adapters.sandbox.server import free_port
 
 grpc: Any = importlib.import_module("grpc")
 aio: Any = importlib.import_module("grpc.aio")
@@ -97,8 +98,7 @@ class Quoting(grpc.GenericRpcHandler):  # type: ignore[misc]  # of no known type
 @each_way
 def test_where_an_upstream_is_stays_with_the_proxy_and_its_own_words_pass(unary: bool, rpc: Any) -> None:
     overseer = CallObserver(None, unary=unary)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        gone = taken.getsockname()[1]
+    gone = free_port()
     code, text, _ = through(overseer, gone, "Echo", b"")
     assert (code, text) == ("UNAVAILABLE", "corrigible: no connection to the upstream: connection refused")
     with rpc.served(Quoting()) as port:

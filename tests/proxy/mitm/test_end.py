@@ -10,16 +10,10 @@ from typing import Any
 
 import pytest
 
+from corrigible.adapters.sandbox.server import free_port
 from corrigible.proxy.access_log.statistics import Recorder
 
 JSON = b"Content-Type: application/json\r\n"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def test_an_upstream_that_is_down_is_a_plain_502(bench: Any, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from h2.connection import H2Connection  # type: ignore[import-untyped]
 from h2.events import RequestReceived  # type: ignore[import-untyped]
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
+from corrigible.adapters.sandbox.server import free_port
 from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.cli import main
 from corrigible.proxy.http.api_routes import ApiRoute, Upstream
@@ -371,8 +372,7 @@ class TestHttp2:
         assert all(f"host: 127.0.0.1:{third.port}".encode() in one.lower() for one in third.requests)
 
     def test_the_page_about_an_api_that_is_down_has_its_name(self, bench: Any, theirs: Files, ours: Files) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
+        port = free_port()
         with bench.upstream({"/": lambda connection: connection.close()}) as closing:
             places = {"billing": f"https://127.0.0.1:{port}", "code": f"http://127.0.0.1:{closing.port}"}
             apis = [
@@ -409,8 +409,7 @@ class TestHttp2:
                 assert wire.selected_alpn_protocol() == "http/1.1"
 
     def test_no_upstream_is_one_line_of_text(self, bench: Any, ours: Files) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
+        port = free_port()
         with (
             bench.proxy(bench.Silent(), upstream=f"https://127.0.0.1:{port}", identity=identity(ours)) as proxy,
             http2_client(proxy.port, ours) as client,

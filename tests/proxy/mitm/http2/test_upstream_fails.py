@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from corrigible.adapters.sandbox.server import free_port
+
 HEADERS, PING, GOAWAY = 1, 6, 7
 OK = (b"200", b"ok")
 REFUSED_STREAM = 7
@@ -31,8 +33,7 @@ def test_a_failed_connection_says_nothing_about_the_next(bench: Any, two: Any) -
 
 
 def test_nobody_listening_says_nothing_about_later(bench: Any, two: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     with bench.proxy(bench.Silent(), **two.settings(port)) as proxy, two.caller(proxy.port) as caller:
         assert caller.ask()[0] == b"502"
         upstream = two.upstream(two.http2, port=port)
