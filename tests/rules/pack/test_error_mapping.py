@@ -94,6 +94,13 @@ def test_few_of_many_errors_are_read() -> None:
         ({"exists": True}, {"ok": {"code": 1}}, True),
         ({"exists": True}, {"ok": None}, False),
         ({"exists": True}, {}, False),
+        ({"equals": False, "pointer": ["/ok", "/done"]}, {"ok": True, "done": False}, True),
+        ({"equals": False, "pointer": ["/ok", "/done"]}, {"ok": True, "done": True}, False),
+        ({"equals": False, "pointer": "/each/*/ok"}, {"each": [{"ok": True}, {"ok": False}]}, True),
+        ({"equals": False, "pointer": "/each/*/ok"}, {"each": [{"ok": True}, None, {}]}, False),
+        ({"equals": False, "pointer": "/each/*/ok"}, {"each": [{"ok": True}] * 64 + [{"ok": False}]}, False),
+        ({"exists": True, "pointer": "/errors/*"}, {"errors": []}, False),
+        ({"exists": True, "pointer": "/errors/*"}, {"errors": [{}]}, True),
     ],
 )
 def test_a_success_that_is_a_refusal(condition: dict[str, Any], body: Any, refuses: bool) -> None:

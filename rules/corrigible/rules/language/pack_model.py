@@ -61,6 +61,11 @@ Fields = Annotated[
 ]
 
 
+Pointers = Annotated[
+    list[Annotated[str, Field(pattern="^/.")]], BeforeValidator(listed, json_schema_input_type=str | list[str])
+]
+
+
 OperationSources = Annotated[
     list[OperationText],
     BeforeValidator(listed, json_schema_input_type=OperationText | list[OperationText]),
@@ -86,7 +91,7 @@ class RefusedText(FileModel):
     """A success (2xx) that is a refusal: its operations, and what its JSON body then contains."""
 
     operations: Annotated[Names, Field(min_length=1)]
-    pointer: Annotated[str, Field(pattern="^/.")]
+    pointer: Annotated[Pointers, Field(min_length=1)]
     equals: Any = None
     exists: Literal[True] | None = None
 

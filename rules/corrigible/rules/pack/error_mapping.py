@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from corrigible.rules.language.pack_model import ErrorFields, ErrorText, FieldText, PartText
-from corrigible.rules.pointer import MISSING, index_in, resolve, segments, to_pointer
+from corrigible.rules.pointer import MISSING, index_in, segments, to_pointer
 from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json
 
@@ -88,17 +88,19 @@ class Refusal:
     """A success that is a refusal."""
 
     operations: frozenset[str]
-    pointer: str
+    paths: tuple[tuple[str, ...], ...]
     equals: Json
     """`MISSING` where any value but null will do."""
 
     def holds(self, operation: str, body: Json) -> bool:
         if operation not in self.operations:
             return False
-        value = resolve(body, self.pointer)
+        return any(self._is_told_by(value) for path in self.paths for value in values_at(body, path))
+
+    def _is_told_by(self, value: Json) -> bool:
         if self.equals is MISSING:
-            return value is not MISSING and value is not None
-        return value is not MISSING and type(value) is type(self.equals) and bool(value == self.equals)
+            return value is not None
+        return type(value) is type(self.equals) and bool(value == self.equals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,17 +162,22 @@ class ErrorMapping:
 
 def compile_error(text: ErrorText) -> ErrorMapping:
     refusals = [
-        Refusal(frozenset(one.operations), one.pointer, MISSING if one.exists else one.equals) for one in text.refused
+        Refusal(frozenset(one.operations), tuple(map(path_of, one.pointer)), MISSING if one.exists else one.equals)
+        for one in text.refused
     ]
     return ErrorMapping(
         _sources(text),
-        () if text.details is None else tuple(segments(text.details.each)),
+        () if text.details is None else path_of(text.details.each),
         None if text.details is None else _sources(text.details),
         text.style,
         text.place_root.rstrip("/"),
         frozenset(text.media_types),
         tuple(refusals),
     )
+
+
+def path_of(pointer: str) -> tuple[str, ...]:
+    return tuple(segments(pointer))
 
 
 def values_at(value: Json, path: Sequence[str]) -> Iterator[Json]:
@@ -200,7 +207,7 @@ def _sources(text: ErrorFields) -> FieldSources:
 
 
 def _source(text: FieldText) -> FieldSource:
-    return FieldSource((text.header or "").lower(), tuple(segments(text.pointer or "")), Part.of(text))
+    return FieldSource((text.header or "").lower(), path_of(text.pointer or ""), Part.of(text))
 
 
 def _first(sources: Sequence[FieldSource], body: Json, headers: Mapping[str, str]) -> str:
