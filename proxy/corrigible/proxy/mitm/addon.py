@@ -29,6 +29,7 @@ from corrigible.proxy.mcp.relay import Relay
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, Unanswered, kind_of, unanswered
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
+from .error_events import ErrorEvents
 from .error_page import ERROR_TYPE, error_body, error_text, failure_text, is_callers
 from .listener import is_own
 from .messages import TARGET, length_and_kind, request_head, response_head, rewrite_response
@@ -138,8 +139,8 @@ class CorrectionAddon:
         if response.stream:  # longer than the limit
             flow.metadata[REASON] = "the answer is over the limit"
         elif is_event_stream:
-            relay = self._relay(flow) if length is None and "content-encoding" not in response.headers else None
-            response.stream = True if relay is None else EventStream(relay.of_server)
+            changed = self._of_events(flow) if length is None and "content-encoding" not in response.headers else None
+            response.stream = True if changed is None else EventStream(changed)
         elif (choice := self._choose_mode(flow, response)) is not None:
             if REQUEST_OVER in flow.metadata:
                 flow.metadata[REASON] = "the request is over the limit"
@@ -200,6 +201,20 @@ class CorrectionAddon:
                 return None
             made = partial(build_tools_corrector, [])
             return self._sessions.setdefault(api, Sessions(made, self._recorder)).relay(head, content)
+        except Exception:  # our own failure: the answer passes
+            return None
+
+    def _of_events(self, flow: http.HTTPFlow) -> Callable[[bytes], bytes] | None:
+        """Return what becomes of the data of each event, None where all pass."""
+        if (relay := self._relay(flow)) is not None:
+            return relay.of_server
+        corrector, content = self._found(flow).corrector, flow.request.data.content
+        if not content or not any(profile.pack.text.error_events for profile in corrector.engine.profiles):
+            return None
+        try:
+            head = request_head(flow)
+            is_asked_for = corrector.requested_mode(head).mode is Mode.REFLECTIVE
+            return ErrorEvents(corrector, head, content, self._recorder) if is_asked_for else None
         except Exception:  # our own failure: the answer passes
             return None
 

@@ -196,6 +196,7 @@ class PackText(FileModel):
     operation: OperationSources = Field([])
     error: ErrorText | None = None
     dialect: Literal["a2a", "graphql", "mcp"] | None = None
+    error_events: bool = False
     mirror: str | None = Field(None, pattern="^/")
     mirror_whole: list[Annotated[str, Field(min_length=1)]] | None = None
     redact: list[Annotated[str, Field(pattern="^/")]] = Field([])
