@@ -22,13 +22,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from corrigible.adapters.sandbox.server import free_port
 from corrigible.proxy.envoy import envoy_path
 from corrigible.proxy.envoy.bootstrap import connection_manager, listener
 from corrigible.proxy.envoy.gateway import Gateway, clusters
 from corrigible.proxy.http.api_routes import Upstream as At
 
 from .storm import Upstream as StormUpstream
-from .traffic import BIN, FORM, REFUSED, Peer, Sample, arguments, client, cpu_seconds, free_port, memory, running
+from .traffic import BIN, FORM, REFUSED, Peer, Sample, arguments, client, cpu_seconds, memory, running
 
 _HEAD = "Host: 127.0.0.1\r\nUser-Agent: bench\r\nAccept: */*\r\nAuthorization: Bearer bench\r\n"
 _BODY = b'{"data": "' + b"x" * 1012 + b'"}'

@@ -19,7 +19,9 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .traffic import BIN, FORM, REFUSED, Peer, answer_of, arguments, free_port, memory, running
+from corrigible.adapters.sandbox.server import free_port
+
+from .traffic import BIN, FORM, REFUSED, Peer, answer_of, arguments, memory, running
 
 OK = b'{"data": "' + b"x" * 1012 + b'"}'
 _HEAD = "Host: 127.0.0.1\r\nUser-Agent: bench\r\nAccept: */*\r\n"

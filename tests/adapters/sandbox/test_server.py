@@ -130,7 +130,13 @@ class TestTools:
 
     def test_every_shipped_npm_folder_has_a_manifest_and_a_lock(self) -> None:
         folders = sorted((Path(runtimes.__file__).parent / "npm").iterdir())
-        assert [folder.name for folder in folders] == ["better-auth", "emulate", "stripe-stateful-mock"]
+        assert [folder.name for folder in folders] == [
+            "better-auth",
+            "emulate",
+            "json-graphql-server",
+            "server-memory",
+            "stripe-stateful-mock",
+        ]
         for folder in folders:
             assert {path.name for path in folder.iterdir()} == {"package.json", "package-lock.json"}
 

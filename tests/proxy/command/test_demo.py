@@ -86,6 +86,8 @@ def test_what_is_kept_answers_until_it_is_interrupted() -> None:
 def test_only_one_scene_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     assert parsed("demo", "--keep", "recipe", "stripe") == 1
     assert capsys.readouterr().err == "corrigible demo: --keep is for one scene\n"
+    assert parsed("demo", "--keep", "mcp") == 1
+    assert capsys.readouterr().err == "corrigible demo: --keep is not for the scene mcp: nothing listens there\n"
 
 
 def test_a_scene_whose_program_is_missing_is_left_out_of_all_and_an_error_where_it_is_named(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import signal
@@ -227,6 +228,23 @@ def test_a_taken_port_is_one_line_and_status_1(bench: Any) -> None:
             out, err = process.communicate(timeout=240)
     assert (process.returncode, out) == (1, "")
     assert err == f"{STARTING}corrigible proxy: cannot listen on {address}: address already in use\n"
+
+
+@pytest.mark.parametrize(("limit", "corrected"), [((), False), (("--body-limit", "2"), True)])
+def test_a_large_request_is_read_up_to_the_limit(
+    limit: tuple[str, ...], corrected: bool, bench: Any, write_pack: Callable[..., Path]
+) -> None:
+    pack = write_pack(x="suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 7}}]")
+    refusal = bench.message(b"422 No", REFUSAL, b'{"error":{"message":"m"}}')
+    words = ("--pack", str(pack), "--listen", "127.0.0.1:0", "--time-limit", "60", *limit)
+    body = json.dumps({"a": 1, "image": "x" * (3 << 19)}).encode()
+    with (
+        bench.upstream({"/v1/x": refusal}) as upstream,
+        started(bench, "--upstream", f"http://127.0.0.1:{upstream.port}", *words) as process,
+    ):
+        answer = bench.ask(port_of(process), "/v1/x", "POST", body, b"Content-Type: application/json\r\n")
+    assert answer.startswith(b"HTTP/1.1 422 ")
+    assert (b'"a":7' in answer) is corrected
 
 
 @pytest.mark.parametrize(("limit", "corrected"), [((), False), (("--time-limit", "30"), True)])

@@ -151,6 +151,7 @@ NOT_WITH = "cannot be used with --grpc-upstream"
         (["a.test:1", "--tls-key", "no.pem"], "--tls-key needs --tls-cert"),
         (["a.test:1", "--tls-cert", "no.pem"], "--tls-cert no.pem: no such file or directory"),
         (["a.test:1", "--time-limit", "-1"], "--time-limit -1: not a number of seconds above 0, at most 3600"),
+        (["a.test:1", "--body-limit", "1.5"], "--body-limit 1.5: not a whole number of MiB from 1 to 64"),
         (["a.test:1", "--log", "no/log.jsonl"], "cannot write the log no/log.jsonl: no such file or directory"),
         (["a.test:1", "--descriptors", "no.binpb"], "no.binpb: cannot be read: no such file or directory"),
         (["a.test:1", "--mode", "loud"], "--mode loud: expected none, traditional, verbose, reflective"),

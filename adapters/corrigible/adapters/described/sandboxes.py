@@ -1,8 +1,11 @@
-"""Servers without a pack, at pinned versions: Better Auth (accounts and organizations), and Kinto (JSON documents)."""
+"""Servers without a pack, at pinned versions: Better Auth (accounts and organizations), Kinto (JSON documents),
+json-graphql-server (GraphQL), and server-memory (Model Context Protocol).
+"""
 
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from corrigible.adapters.sandbox.runtimes import find_node, npm_folder, python_arguments, venv_python
@@ -22,6 +25,27 @@ BETTER_AUTH: Final = Server(
     command=_better_auth,
     access=lambda port: "an administrator is signed in: token-of-root",
 )
+
+
+def _graphql(port: int) -> Command:
+    folder, data = npm_folder("json-graphql-server"), str(files(__package__).joinpath("books.json"))
+    script = "node_modules/json-graphql-server/bin/json-graphql-server.cjs"
+    return Command(find_node().arguments(script, data, "--port", str(port), "--host", HOST), folder)
+
+
+GRAPHQL: Final = Server(
+    name="json-graphql-server",
+    title="json-graphql-server 3.3.2",
+    deviation="keeps all in memory, and answers introspection at /",
+    command=_graphql,
+)
+
+
+def memory_on_pipes(kept: Path) -> Command:
+    """Return the command of a server of the Model Context Protocol on pipes. Its file is in the folder `kept`."""
+    folder = npm_folder("server-memory")
+    script = "node_modules/@modelcontextprotocol/server-memory/dist/index.js"
+    return Command([str(find_node().executable), script], folder, {"MEMORY_FILE_PATH": str(kept / "memory.jsonl")})
 
 
 _CODE: Final = f"""\

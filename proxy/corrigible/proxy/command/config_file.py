@@ -94,6 +94,7 @@ class ConfigText(_Text):
     mode: ModeName | None = None
     query_mode: bool | None = None
     time_limit: Seconds | None = None
+    body_limit: Annotated[int | None, Field(ge=1, le=64)] = None
     head_timeout: Timeout | None = None
     idle_timeout: Timeout | None = None
     answer_timeout: Timeout | None = None

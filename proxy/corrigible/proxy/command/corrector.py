@@ -194,7 +194,7 @@ def _prepared(args: argparse.Namespace) -> Prepared:
     from corrigible.proxy.core.relayed_feedback import Relay
 
     mode = Mode(options.one_of("--mode", args.mode, [mode.value for mode in Mode]))
-    limits = options.limits_of(args.time_limit, is_looking_up=not args.no_lookups)
+    limits = options.limits_of(args.time_limit, args.body_limit, is_looking_up=not args.no_lookups)
     relay = Relay(options.read_key(args.relay_key)) if args.relay_key is not None else None
     if args.grpc_upstream is not None:
         return grpc_job(GrpcPlan(args, limits), mode, _say)

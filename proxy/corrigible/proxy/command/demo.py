@@ -8,11 +8,27 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
-from corrigible.adapters.sandbox.server import SandboxError, Server, is_free
-from corrigible.proxy.demo.scene import BOLD, DIM, SCENES, Caller, Page, Scene, ordered, proxy_for
+from corrigible.adapters.sandbox.server import Running, SandboxError, Server, is_free
+from corrigible.proxy.demo.scene import (
+    BOLD,
+    DIM,
+    SCENES,
+    AnyCaller,
+    Caller,
+    Page,
+    PipeCaller,
+    RunCaller,
+    Scene,
+    ordered,
+    proxy_for,
+    through_mcp_proxy,
+)
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
@@ -25,6 +41,7 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _KEPT_SCENE: Final = "stripe"
+_NOT_KEPT: Final = {scene.name for scene in SCENES if scene.on_pipes is not None or scene.is_run}
 _KEPT_PORT: Final = 8080
 """Of the proxy that `--keep` leaves running, if the port is free: README and docs call this address."""
 
@@ -60,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if arguments.keep and len(names) > 1:
             raise DemoError("--keep is for one scene")
+        if arguments.keep and {*names} & _NOT_KEPT:
+            raise DemoError(f"--keep is not for the scene {names[0]}: nothing listens there")
         for scene in _chosen(names, page, every=arguments.all):
             with ExitStack() as stack:
                 _play(scene, page, stack, keep=arguments.keep)
@@ -92,22 +111,17 @@ def _chosen(names: Sequence[str], page: Page, *, every: bool) -> Iterator[Scene]
 def _play(scene: Scene, page: Page, stack: ExitStack, *, keep: bool = False) -> None:
     page.head(f"{scene.server.title}: {scene.title}")
     page.line("Starting the server and the proxy. The server is installed on first use.", DIM)
-    upstream = stack.enter_context(scene.server.start())
-    ca = scene.authority(upstream.port) if scene.authority is not None else None
-    proxy_server: Server = proxy_for(upstream.url, scene.pack, options=["--upstream-ca", str(ca)] if ca else [])
-    proxy = stack.enter_context(proxy_server.start(_KEPT_PORT if keep and is_free(_KEPT_PORT) else 0))
-    direct = stack.enter_context(Caller(upstream.url, scene.headers, authority=ca))
-    through = stack.enter_context(Caller(proxy.url, scene.headers))
+    direct, through, upstream = _callers(scene, stack, keep=keep)
     call = scene.call(direct)
 
-    page.line(f"1. The call to the API, {upstream.url}", BOLD)
+    page.line(f"1. The call {direct.place}", BOLD)
     page.request(call)
     plain = direct.send(call)
     page.answer(plain, plain.body, most=3)
     _expect(not plain.succeeded, "the call was not rejected")
     _expect(plain.feedback is None, "the API itself sends recovery_feedback")
 
-    page.line(f"2. The same call to the proxy, {proxy.url}: the same error, with feedback", BOLD)
+    page.line(f"2. The same call {through.place}: the same error, with feedback", BOLD)
     corrected = through.send(call)
     feedback = corrected.feedback
     if feedback is None:
@@ -126,17 +140,34 @@ def _play(scene: Scene, page: Page, stack: ExitStack, *, keep: bool = False) -> 
     for step in following.steps:
         page.request(step, most=2)
         _expect(through.send(step).succeeded, f"the step {step.method} {step.path} was rejected")
-    page.change(call, following.request)
+    (page.request if scene.is_described else partial(page.change, call))(following.request, most=2)
     final = through.send(following.request)
     page.answer(final, {key: final.body.get(key) for key in scene.shown_members} if final.succeeded else final.body)
     page.line()
     _expect(final.succeeded, "the retry was rejected")
-    if keep:
-        page.line(f"The server and the proxy ({proxy.url}) run until Ctrl-C. In another terminal:", BOLD)
-        page.line(curl(proxy.url, call, scene.headers))
+    if keep and upstream is not None and isinstance(through, Caller):
+        page.line(f"The server and the proxy ({through.url}) run until Ctrl-C. In another terminal:", BOLD)
+        page.line(curl(through.url, call, scene.headers))
         with suppress(KeyboardInterrupt):
             upstream.process.wait()
             raise DemoError(upstream.exit_report())
+
+
+def _callers(scene: Scene, stack: ExitStack, *, keep: bool) -> tuple[AnyCaller, AnyCaller, Running | None]:
+    """Start what the scene needs. Return who calls the API, who calls it with Corrigible between, and the API."""
+    if scene.on_pipes is not None:
+        command = scene.on_pipes(Path(stack.enter_context(TemporaryDirectory(prefix="corrigible-"))))
+        direct = stack.enter_context(PipeCaller("to a process on pipes", command))
+        return direct, stack.enter_context(PipeCaller("through corrigible mcp-proxy", through_mcp_proxy(command))), None
+    upstream = stack.enter_context(scene.server.start())
+    ca = scene.authority(upstream.port) if scene.authority is not None else None
+    caller = stack.enter_context(Caller(upstream.url, scene.headers, authority=ca))
+    if scene.is_run:
+        return caller, RunCaller(upstream.url, scene.pack), None
+    options = ["--upstream-ca", str(ca)] if ca else ["--sdl", f"{upstream.url}/"] if scene.is_described else []
+    server: Server = proxy_for(upstream.url, *([scene.pack] if scene.pack else []), options=options)
+    proxy = stack.enter_context(server.start(_KEPT_PORT if keep and is_free(_KEPT_PORT) else 0))
+    return caller, stack.enter_context(Caller(proxy.url, scene.headers, called="the proxy")), upstream
 
 
 def curl(url: str, call: Request, headers: Mapping[str, str]) -> str:

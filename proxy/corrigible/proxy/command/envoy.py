@@ -67,7 +67,7 @@ def _document(args: argparse.Namespace) -> dict[str, Any]:
 
 def _gateway(args: argparse.Namespace) -> Gateway:
     mode = Mode(options.one_of("--mode", args.mode, [mode.value for mode in Mode]))
-    limits = options.limits_of(args.time_limit, is_looking_up=True)
+    limits = options.limits_of(args.time_limit, args.body_limit, is_looking_up=True)
     listen = options.parse_listen(args.listen)
     if not args.corrector:
         raise options.UsageError("--corrector HOST:PORT is required")

@@ -47,6 +47,8 @@ _GRPC_TARGET: Final = re.compile(
 )
 _HOST_PORT: Final = re.compile(r"[\w.-]+(?::\d{1,5})?")
 _MAX_TIME_LIMIT: Final = 3600.0
+_MAX_BODY_LIMIT: Final = 64
+_MIB: Final = 20
 """Seconds. A larger number was probably meant as milliseconds."""
 _MAX_TIMEOUT: Final = 86_400.0
 _SHORTEST_KEY: Final = 32
@@ -120,7 +122,15 @@ def add(groups: Groups, section: str, **defaults: str | float) -> None:
 
 def add_api(groups: Groups, *, listen: str) -> None:
     """Add what says which API is corrected, and how. `listen` is the default of `--listen`."""
-    add(groups, "api", listen=listen, mode=Mode.REFLECTIVE.value, time_limit=Limits().seconds_with_lookups)
+    usual = Limits()
+    add(
+        groups,
+        "api",
+        listen=listen,
+        mode=Mode.REFLECTIVE.value,
+        time_limit=usual.seconds_with_lookups,
+        body_limit=usual.body >> _MIB,
+    )
     groups.knowledge.add_argument(
         "--sdl",
         action="append",
@@ -224,15 +234,17 @@ def parse_grpc_upstream(text: str) -> tuple[str, str]:
     return scheme, f"{match['host']}:{port}"
 
 
-def limits_of(text: str | float, *, is_looking_up: bool) -> Limits:
-    """Return the limits with `--time-limit`. Raises UsageError."""
+def limits_of(text: str | float, body: str | int, *, is_looking_up: bool) -> Limits:
+    """Return the limits with `--time-limit` and `--body-limit`. Raises UsageError."""
     try:
         seconds = float(text)
     except ValueError:
         seconds = 0
     if not 0 < seconds <= _MAX_TIME_LIMIT:  # false for NaN as well
         raise UsageError(f"--time-limit {text}: not a number of seconds above 0, at most {_MAX_TIME_LIMIT:.0f}")
-    limits = Limits.within(seconds)
+    if str(body) not in map(str, range(1, _MAX_BODY_LIMIT + 1)):
+        raise UsageError(f"--body-limit {body}: not a whole number of MiB from 1 to {_MAX_BODY_LIMIT}")
+    limits = replace(Limits.within(seconds), body=int(body) << _MIB)
     return limits if is_looking_up else replace(limits, lookups=0)
 
 

@@ -168,7 +168,7 @@ def resolve(given: argparse.Namespace, *, is_first: bool = True) -> Resolved:
     mode = Mode(options.one_of("--mode", args.mode, [mode.value for mode in Mode]))
     rewritten = Rewritten(options.one_of("--rewrite-location", args.rewrite_location, list(Rewritten)))
     listen = options.parse_listen(args.listen)
-    limits = options.limits_of(args.time_limit, is_looking_up=not args.no_lookups)
+    limits = options.limits_of(args.time_limit, args.body_limit, is_looking_up=not args.no_lookups)
     plans: Sequence[ApiPlan] = []
     if args.grpc_upstream is None:
         if args.descriptors is not None:
@@ -207,7 +207,7 @@ def plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode, 
         config.found("spec", api.spec),
         options.base_path(api.base or ""),
         mode if api.mode is None else Mode(api.mode),
-        options.limits_of(api.time_limit or args.time_limit, is_looking_up=is_looking_up),
+        options.limits_of(api.time_limit or args.time_limit, args.body_limit, is_looking_up=is_looking_up),
         _upstream(api.upstream, "reverse", listen),
         api.name,
         api.hosts,

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _PROGRAM: Final = "corrigible run"
 _ANYWHERE: Final = options.Address("127.0.0.1", 0)
+_BODY_LIMIT: Final = 16
+"""MiB: calls of model APIs hold images."""
 _NOT_EXECUTABLE: Final = 126
 """As shells say of a command that cannot be run."""
 _HANDED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
@@ -51,7 +53,7 @@ def add(commands: options.Subparsers) -> None:
     )
     options.add(options.Groups(parser), "run", mode=Mode.REFLECTIVE.value)
     options.add_command(parser, "command")
-    parser.set_defaults(run=run, time_limit=Limits().seconds_with_lookups, query_mode=False)
+    parser.set_defaults(run=run, time_limit=Limits().seconds_with_lookups, body_limit=_BODY_LIMIT, query_mode=False)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -91,7 +93,7 @@ def _plans(given: argparse.Namespace, mode: Mode, kubeconfig: Kubeconfig) -> Seq
         if not separator or "/" in host:
             raise options.UsageError(f"--spec {text}: expected HOST=FILE, such as api.example.com=openapi.yaml")
         of(host.lower())[1].append(file)
-    limits = options.limits_of(given.time_limit, is_looking_up=not given.no_lookups)
+    limits = options.limits_of(given.time_limit, given.body_limit, is_looking_up=not given.no_lookups)
     plans = [
         ApiPlan(packs, specs, "", mode, limits, None, name, frozenset(hosts))
         for name, (packs, specs, hosts) in found.items()
@@ -168,6 +170,7 @@ def _run(
             host="127.0.0.1",
             port=0,
             engine_mode="regular",
+            body_limit=int(given.body_limit) << 20,
             trust=_trust(given, kubeconfig, folder),
             credentials=_credentials(kubeconfig, folder),
             only_hosts=known,

@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 import os
 import ssl
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TextIO
+from typing import IO, Final, TextIO
 from urllib.parse import urlencode
 
 import httpx
@@ -29,10 +30,11 @@ from corrigible.adapters.apis.kubernetes.sandbox import TOKENS, authority, find_
 from corrigible.adapters.apis.stripe.sandbox import SERVERS as STRIPE
 from corrigible.adapters.demo.acme.sandbox import ACME
 from corrigible.adapters.demo.recipe.tasks import task as recipe_task
-from corrigible.adapters.described.sandboxes import BETTER_AUTH, KINTO
+from corrigible.adapters.described.sandboxes import BETTER_AUTH, GRAPHQL, KINTO, memory_on_pipes
 from corrigible.adapters.sandbox.runtimes import find_node, python_arguments
-from corrigible.adapters.sandbox.server import HOST, Command, Server
+from corrigible.adapters.sandbox.server import HOST, Command, SandboxError, Server, last_lines
 from corrigible.client.explanation import difference
+from corrigible.schema.carrier import find
 from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
 
@@ -49,20 +51,30 @@ class Answer:
     @property
     def feedback(self) -> Mapping[str, Json] | None:
         """The `recovery_feedback` of this answer."""
-        feedback = self.body.get("recovery_feedback") if isinstance(self.body, dict) else None
+        feedback = find(self.body, self.status)
         return feedback if isinstance(feedback, dict) else None
 
     @property
     def succeeded(self) -> bool:
-        """Whether the call succeeded: 2xx, and no `success: false` in the body."""
-        failed = isinstance(self.body, dict) and self.body.get("success") is False
+        """Whether the call succeeded: 2xx, and a body without `success: false`, `errors`, or `isError: true`."""
+        body = self.body if isinstance(self.body, dict) else {}
+        failed = body.get("success") is False or "errors" in body or body.get("result", {}).get("isError") is True
         return 200 <= self.status < 300 and not failed
 
 
 class Caller:
     """A client of one server. `headers` (credentials) go with every call and never enter a request document."""
 
-    def __init__(self, url: str, headers: Mapping[str, str] | None = None, *, authority: Path | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        authority: Path | None = None,
+        called: str = "the API",
+    ) -> None:
+        self.place = f"to {called}, {url}"
+        self.url = url
         self._headers = dict(headers or {})
         trust = ssl.create_default_context(cafile=authority) if authority is not None else True
         self._client = httpx.Client(base_url=url, timeout=30.0, verify=trust, trust_env=False)  # no proxy on loopback
@@ -93,6 +105,88 @@ class Caller:
         return Answer(answer.status_code, answer.reason_phrase, body)
 
 
+_OURS: Final = ("-c", "import sys; from corrigible.proxy.cli import main; sys.exit(main())")
+_PROGRAM: Final = """\
+import json, sys, urllib.error, urllib.request
+url, method, body = sys.argv[1:]
+call = urllib.request.Request(url, body.encode(), {"content-type": "application/json"}, method=method)
+try:
+    answer = urllib.request.urlopen(call)
+except urllib.error.HTTPError as refusal:
+    answer = refusal
+print(json.dumps([answer.status, answer.reason, json.load(answer)]))
+"""
+
+
+class RunCaller:
+    """A program that knows nothing of a proxy, and is run by `corrigible run`."""
+
+    def __init__(self, url: str, pack: str) -> None:
+        self.place = "of a program in corrigible run"
+        self._url = url
+        host = url.partition("://")[2]
+        ours, program = [sys.executable, *_OURS], [sys.executable, "-c", _PROGRAM]
+        self._command = [*ours, "run", "--pack", f"{host}={pack}", "--", *program]
+
+    def send(self, request: Request) -> Answer:
+        """Run the program once, and read what it prints."""
+        words = [f"{self._url}{request.path}", request.method, json.dumps(request.body)]
+        done = subprocess.run([*self._command, *words], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SandboxError(f"corrigible run ended with exit status {done.returncode}:\n{last_lines(done.stderr)}")
+        return Answer(*json.loads(done.stdout))
+
+
+class PipeCaller:
+    """A client of a server of the Model Context Protocol on pipes. The body of a request is the message."""
+
+    def __init__(self, place: str, command: Command) -> None:
+        self.place = place
+        self._process = subprocess.Popen(
+            command.arguments,
+            cwd=command.folder,
+            env={**os.environ, **command.environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def __enter__(self) -> PipeCaller:
+        about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "demo", "version": "1"}}
+        self._ask({"jsonrpc": "2.0", "id": "initialize", "method": "initialize", "params": about})
+        self._say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self._ask({"jsonrpc": "2.0", "id": "tools", "method": "tools/list"})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def send(self, request: Request) -> Answer:
+        """Send one message and read its answer, which has no status."""
+        return Answer(200, "", self._ask(request.body))
+
+    def _say(self, message: Json) -> IO[str]:
+        wire, answers = self._process.stdin, self._process.stdout
+        assert wire is not None and answers is not None
+        wire.write(json.dumps(message) + "\n")
+        wire.flush()
+        return answers
+
+    def _ask(self, message: Json) -> Json:
+        answers = map(json.loads, self._say(message))
+        return next(one for one in answers if one.get("id") == message["id"])
+
+
+AnyCaller = Caller | RunCaller | PipeCaller
+
+
+def through_mcp_proxy(command: Command) -> Command:
+    """Return the command of `corrigible mcp-proxy` before a server on pipes."""
+    arguments = [sys.executable, *_OURS, "mcp-proxy", "--", *command.arguments]
+    return Command(arguments, command.folder, command.environment)
+
+
 def _recipe_command(port: int) -> Command:
     code = f"import sys; from corrigible.proxy.demo.recipe_service import serve; serve('{HOST}', int(sys.argv[1]))"
     return Command(python_arguments(code, str(port)))
@@ -113,6 +207,7 @@ SANDBOXES = {
     "acme": (ACME,),
     "kinto": (KINTO,),
     "better-auth": (BETTER_AUTH,),
+    "graphql": (GRAPHQL,),
 }
 """API -> the servers that behave like it, the default first."""
 
@@ -128,11 +223,10 @@ def proxy_for(upstream: str, *packs: str, mode: str = "reflective", options: Seq
     scheme = "https" if "--tls-cert" in options else "http"
 
     def command(port: int) -> Command:
-        code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
         arguments = ["--upstream", upstream, "--listen", f"{HOST}:{port}", "--mode", mode, *options]
         for pack in packs:
             arguments += ["--pack", pack]
-        return Command(python_arguments(code, "proxy", *arguments, executable=sys.executable))
+        return Command(python_arguments(_OURS[1], "proxy", *arguments, executable=sys.executable))
 
     return Server(
         name="proxy", title="corrigible proxy", deviation="adds recovery_feedback", command=command, scheme=scheme
@@ -166,20 +260,20 @@ class Page:
 
     def request(self, request: Request, *, most: int = 3) -> None:
         """Print a request."""
-        self._block(f"{request.method} {request.path}", _members(request), most)
+        self._block(_called(request), _members(request), most)
 
     def change(self, before: Request, after: Request, *, most: int = 2) -> None:
         """Print how a request differs from the one before."""
         lines = difference(before, after, longest=WIDTH)
         kept = lines if self._full or len(lines) <= most else [*lines[: most - 1], _rest(len(lines) - most + 1)]
-        self.line(f"{_INDENT}{after.method} {after.path}, changed:")
+        self.line(f"{_INDENT}{_called(after)}, changed:")
         for line in kept:
             self.line(textwrap.shorten(f"{_INDENT}  {line}".replace(" ", "\0"), WIDTH).replace("\0", " "), _GREEN)
 
     def answer(self, answer: Answer, body: Json, *, most: int = 2) -> None:
         """Print the status of an answer, and a part of its body."""
         colour = _GREEN if answer.succeeded else _RED
-        self._block(f"{answer.status} {answer.reason}:", body, most, colour)
+        self._block(f"{answer.status} {answer.reason}:" if answer.reason else "answer:", body, most, colour)
 
     def _block(self, head: str, value: Json, most: int, colour: str = "") -> None:
         if self._full:
@@ -209,6 +303,12 @@ def _members(request: Request) -> dict[str, Json]:
     return {**{f"{name}:": value for name, value in request.headers.items()}, **request.query, **(request.body or {})}
 
 
+def _called(request: Request) -> str:
+    """Return what a request calls: a method of HTTP and a path, or a method of JSON-RPC."""
+    is_message = isinstance(request.body, dict) and "jsonrpc" in request.body
+    return str(request.body["method"]) if is_message else f"{request.method} {request.path}"
+
+
 def _rest(count: int) -> str:
     return f"... {count} more line{'s' * (count > 1)}"
 
@@ -231,23 +331,29 @@ class Scene:
     server: Server
     pack: str
     title: str
-    call: Callable[[Caller], Request]
+    call: Callable[[AnyCaller], Request]
     """Prepares the state of the API and returns the call."""
     shown_members: Sequence[str]
     """Members of the final answer that are printed."""
     headers: Mapping[str, str] = field(default_factory=dict)
     authority: Callable[[int], Path] | None = None
     """Returns the CA file of the server on this port, if it uses TLS."""
+    is_described: bool = False
+    """Whether the server says its GraphQL schema, so that no pack is needed."""
+    is_run: bool = False
+    """Whether the call is that of a program that `corrigible run` runs."""
+    on_pipes: Callable[[Path], Command] | None = None
+    """Returns the command of a server that speaks on pipes, in place of `server`. What it keeps is in the folder."""
     check_machine: Callable[[], object] | None = None
     """Raises SandboxError where a program is missing that no package of the demo brings. None: played by default."""
 
 
-def _plan(api: Caller) -> Request:
+def _plan(api: AnyCaller) -> Request:
     plan = {"id": "gold", "amount": "1000", "currency": "usd", "interval": "monthly", "product": {"name": "Gold"}}
     return Request("POST", "/v1/plans", body=plan, form=True)
 
 
-def _refund(api: Caller) -> Request:
+def _refund(api: AnyCaller) -> Request:
     card = {"amount": "1000", "currency": "usd", "source": "tok_visa"}
     charge = api.send(Request("POST", "/v1/charges", body=card, form=True))
     refund = {"charge": charge.body["id"], "amount": "700"}
@@ -255,17 +361,28 @@ def _refund(api: Caller) -> Request:
     return Request("POST", "/v1/refunds", body={**refund, "amount": "500"}, form=True)
 
 
-def _recipe(api: Caller) -> Request:
+def _recipe(api: AnyCaller) -> Request:
     task = recipe_task("adv_ctx_001")
     return Request("POST", task.path, body=task.request)
 
 
-def _github(api: Caller) -> Request:
+def _book(api: AnyCaller) -> Request:
+    document = 'mutation { createBook(titel: "Jim Knopf", copies: "2", author_id: 1) { id title copies } }'
+    return Request("POST", "/", body={"query": document})
+
+
+def _entity(api: AnyCaller) -> Request:
+    ada = {"name": "Ada Lovelace", "entityType": "person", "observation": ["wrote the first program"]}
+    call = {"name": "create_entities", "arguments": {"entities": [ada]}}
+    return Request("POST", "/", body={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+
+
+def _github(api: AnyCaller) -> Request:
     path = "/repos/octocat/hello-world/contents/README.md"
     return Request("PUT", path, body={"message": "Greet", "content": "SGVsbG8h"})
 
 
-def _kubernetes(api: Caller) -> Request:
+def _kubernetes(api: AnyCaller) -> Request:
     resources = {"requests": {"memory": "512Mi"}, "limits": {"memory": "256Mi"}}
     container = {"name": "web", "image": "nginx:1.27", "resources": resources}
     template = {"metadata": {"labels": {"app": "store"}}, "spec": {"containers": [container]}}
@@ -316,5 +433,35 @@ SCENES: Final = (
         {"authorization": f"Bearer {TOKENS['admin']}"},
         authority=authority,
         check_machine=find_apiserver,
+    ),
+    Scene(
+        "graphql",
+        GRAPHQL,
+        "",
+        "a misspelt argument, and a number sent as text",
+        _book,
+        ("data",),
+        is_described=True,
+        check_machine=find_node,
+    ),
+    Scene(
+        "mcp",
+        replace(GRAPHQL, title="server-memory 2026.8.31"),
+        "",
+        "a tool that is called with a member that it does not know",
+        _entity,
+        ("result",),
+        on_pipes=memory_on_pipes,
+        check_machine=find_node,
+    ),
+    Scene(
+        "run",
+        RECIPE,
+        "recipe",
+        "a program that nobody changed",
+        _recipe,
+        ("success",),
+        is_run=True,
+        check_machine=lambda: None,
     ),
 )
