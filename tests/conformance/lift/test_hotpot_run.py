@@ -136,7 +136,7 @@ def test_from_the_papers_counts_its_figures_come_out() -> None:
 
 
 def test_the_command_prints_the_papers_figures(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lift", "paper"]) == 0
+    assert main(["lift", "reproduce", "structure-snowballing"]) == 0
     out = capsys.readouterr().out
     for said in ("structure snowballing", "50.0  match", "38.0  match", "0.059  match", "96  match", "of 62 failures"):
         assert said in out

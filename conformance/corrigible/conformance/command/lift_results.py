@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -243,7 +243,9 @@ def run_reproduce(args: argparse.Namespace) -> int:
     if args.what in (*PAPERS, ALL):
         if args.play is not None:
             raise UsageError("--play belongs to a plan: a paper's episodes are not here")
-        lines = list(_papers(PAPERS if args.what == ALL else (args.what,)))
+        with extra():
+            from corrigible.conformance.lift.reproduction import paper_lines
+        lines = list(paper_lines(PAPERS if args.what == ALL else (args.what,)))
         print("\n".join(lines))
         return 1 if lines[-1].startswith("mismatch") else 0
     path = Path(args.what)
@@ -255,13 +257,6 @@ def run_reproduce(args: argparse.Namespace) -> int:
     differences = [*_committed(folder, plan), *(_played(folder, plan, args.play) if args.play is not None else ())]
     print("\n".join([*differences, "mismatch" if differences else "match"]))
     return 1 if differences else 0
-
-
-def _papers(names: Sequence[str]) -> Iterator[str]:
-    with extra():
-        from corrigible.conformance.lift import reproduction
-    of_paper = dict(zip(PAPERS, (reproduction.recipe_tables, reproduction.snowballing_tables), strict=True))
-    yield from reproduction.rendered([table for name in names for table in of_paper[name]()])
 
 
 def _committed(folder: Path, plan: Path | None) -> list[str]:
@@ -321,24 +316,6 @@ def _lift(*words: str) -> int:
     add_lift(parser.add_subparsers())
     args = parser.parse_args(["lift", *words])
     return int(args.run(args))
-
-
-def add_paper(subparsers: Subparsers) -> None:
-    subcommand(
-        subparsers,
-        "paper",
-        run_paper,
-        "recompute two papers' figures from their counts",
-        "From the counts that two papers print, recompute their tables and figures, as `reproduce papers` does; and"
-        " show what remains of the first if repeats of a task do not count as independent.",
-    )
-
-
-def run_paper(args: argparse.Namespace) -> int:
-    from corrigible.conformance.lift.reproduction import paper_lines
-
-    print("\n".join(paper_lines()))
-    return 0
 
 
 def add_power(subparsers: Subparsers) -> None:
