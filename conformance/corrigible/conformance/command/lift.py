@@ -230,7 +230,7 @@ def add(subparsers: Subparsers) -> None:
     inner = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(inner)
     for add_command in (
-        *(lift_results.add_compare, lift.add_tasks, lift_results.add_power),
+        *(lift_results.add_compare, lift.add_tasks, lift_results.add_power, lift_results.add_paper),
         *(lift_hotpot.add, add_serve, lift_results.add_report, lift_results.add_export, lift_results.add_reproduce),
         lift.add_audit_scorers,
     ):

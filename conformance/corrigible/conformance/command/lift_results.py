@@ -259,6 +259,17 @@ def run_reproduce(args: argparse.Namespace) -> int:
     return 1 if differences else 0
 
 
+def add_paper(subparsers: Subparsers) -> None:
+    parser = subcommand(
+        subparsers,
+        "paper",
+        run_reproduce,
+        "compute two papers' figures from their counts",
+        f"The same as `reproduce {ALL}`.",
+    )
+    parser.set_defaults(what=ALL, play=None)
+
+
 def _committed(folder: Path, plan: Path | None) -> list[str]:
     """Return where the report and the plan of a run are not what its log says; print what was compared."""
     computed, ran = _computed(folder)
