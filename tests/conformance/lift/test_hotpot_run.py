@@ -135,13 +135,6 @@ def test_from_the_papers_counts_its_figures_come_out() -> None:
     assert result.pool_b_solved.value == 11 / 50
 
 
-def test_the_command_prints_the_papers_figures(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lift", "reproduce", "structure-snowballing"]) == 0
-    out = capsys.readouterr().out
-    for said in ("structure snowballing", "50.0  match", "38.0  match", "0.059  match", "96  match", "of 62 failures"):
-        assert said in out
-
-
 def test_pools_are_what_the_baseline_made_of_them() -> None:
     before = [sample(0, won=True, trials=1), sample(1, won=True, trials=4), sample(2, won=True), sample(3, won=False)]
     now = [sample(n, won=n != 2, types=["HALLUCINATION"], trials=2) for n in range(4)]
