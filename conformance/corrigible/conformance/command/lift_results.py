@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from corrigible.conformance.command import Subparsers, subcommand
 from corrigible.conformance.command.lift_options import extra
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.lift.hotpot import trial
 from corrigible.conformance.lift.log import Episode, compare, read
 from corrigible.conformance.lift.plan import read_plan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
@@ -288,11 +287,6 @@ def _committed(folder: Path, plan: Path | None) -> list[str]:
 
 def _computed(folder: Path) -> tuple[str, str]:
     """Return the report of a folder's log, computed now, and what it is of."""
-    hotpot = trial.read(folder) if folder.is_dir() else None
-    if hotpot is not None:
-        from corrigible.conformance.lift.hotpot.report import render as hotpot_report
-
-        return hotpot_report(hotpot.manifest, hotpot.samples), f"{len(hotpot.samples)} samples"
     finished = finished_run(folder)
     from corrigible.conformance.lift.report import terminal
 
