@@ -223,9 +223,7 @@ def soon(claim: Callable[[], bool]) -> bool:
 def test_every_check_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     plain = capsys.readouterr().out
-    assert main(["list", "--markdown"]) == 0
-    table = capsys.readouterr().out
-    assert all(one.id in plain and f"| `{one.id}` |" in table for one in CHECKS)
+    assert all(one.id in plain for one in CHECKS)
     assert plain.endswith(f"{len(CHECKS)} checks\n")
 
 
@@ -370,7 +368,7 @@ def test_a_port_that_cannot_be_had_is_told(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_output_that_nobody_reads_is_no_crash() -> None:
-    line = f"{shlex.quote(sys.executable)} -m corrigible.conformance.cli list --markdown | head -n 1"
+    line = f"{shlex.quote(sys.executable)} -m corrigible.conformance.cli list | head -n 1"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=os.environ, check=False)
     assert (done.stderr, done.stdout.count("\n")) == ("", 1)
 

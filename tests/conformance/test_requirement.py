@@ -19,7 +19,6 @@ from corrigible.conformance.suite.requirement import (
     read,
     render,
     traceability,
-    traceability_table,
 )
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.validators.finding import Finding
@@ -125,15 +124,6 @@ def test_a_check_that_can_never_meet_its_requirement_is_told() -> None:
     wrong_role = check("a", "SRF-TRN-01", role="pack")
     wrong_profile = check("b", "SRF-MCP-01", profile="grpc")
     assert traceability([wrong_role, wrong_profile]).misplaced == (("a", "SRF-TRN-01"), ("b", "SRF-MCP-01"))
-
-
-def test_the_table_names_checks_and_the_lack_of_them() -> None:
-    table = traceability_table(traceability([check("transparency/bytes", "SRF-TRN-01")]))
-    lines = {line.split("]")[0]: line for line in table.splitlines()}
-    assert lines["| [SRF-TRN-01"].endswith("| MUST | L0 |  | `transparency/bytes` |")
-    assert lines["| [SRF-TRN-02"].endswith("| **none** |")
-    assert lines["| [SRF-TRN-11"].endswith("| none |")
-    assert len(lines) == len(book().requirements) + 2
 
 
 # mistakes in the file

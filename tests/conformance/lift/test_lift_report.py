@@ -270,9 +270,9 @@ def test_the_page_says_what_every_agent_and_arm_is_and_whose_the_harm_was() -> N
         for _, line in (*legend.agent_lines(section.agents, section.kind), *legend.arm_lines(section.arms)):
             assert line in written
     assert f"<li>{harmed.agent}: <b>1</b>harms, 0 by a suggestion</li>" in written
-    assert "<li>mis-merger (wrong on purpose): <b>2</b>harms" in written
-    assert "<b>1</b>harms outside arms and agents that are wrong on purpose" in written
-    assert "need patches" in written and "mis-merger: wrong on purpose." in written
+    assert "<li>mis-merger: <b>2</b>harms, 0 by a suggestion</li>" in written
+    assert "<b>3</b>harms outside arms that are wrong on purpose" in written
+    assert "need patches" in written
     assert "<details open><summary>What the agents and arms are</summary>" in written
     assert 'class="id">stripe/planted<' in written, "a task's id is not broken"
 

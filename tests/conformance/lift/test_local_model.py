@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from importlib.util import find_spec
@@ -23,7 +22,6 @@ from corrigible.conformance.lift.agents.prompt import Call, Finish, action
 from corrigible.conformance.lift.agents.protocol import Send, Stop
 from corrigible.conformance.lift.agents.xllamacpp_server import MODELS, served, weights
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.lift.hotpot.trial import BOUNDED_REFLECTION_SCHEMA, STEP_SCHEMA
 from corrigible.conformance.lift.log import read
 from corrigible.conformance.lift.plan import AgentPlan, read_plan
 from corrigible.conformance.lift.report import terminal
@@ -76,20 +74,6 @@ def test_headers_that_fit_are_those_of_http_and_of_the_call_as_sent(name: str, *
 def test_the_body_is_asked_for_before_what_a_small_model_would_fill_with_it() -> None:
     call = prompt.form(FIRST)["anyOf"][0]["properties"]
     assert list(call) == ["tool", "method", "path", "body", "query", "headers", "wait_seconds"]
-
-
-@pytest.mark.parametrize("schema", [STEP_SCHEMA, BOUNDED_REFLECTION_SCHEMA], ids=["step", "reflection"])
-def test_the_longest_answer_of_a_constrained_player_is_not_cut_off(schema: Mapping[str, Any]) -> None:
-    longest = {
-        name: max(member["enum"], key=len)
-        if "enum" in member
-        else "1." * (member["maxLength"] // 2)
-        if "maxLength" in member
-        else member["maximum"]
-        for name, member in schema["properties"].items()
-    }
-    Draft202012Validator(schema).validate(longest)
-    assert len(json.dumps(longest, indent=2)) <= LOCAL["max_tokens"], "were each character a token"
 
 
 def test_the_form_of_grpc_has_no_path() -> None:

@@ -73,27 +73,6 @@ class Hit:
     """What found it: `lexical (BM25)`, or the name of an embedder."""
 
 
-class OperationIndex(Protocol):
-    """Operations of many APIs, found by words."""
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Return how it can be searched, the best first."""
-        ...
-
-    def apis(self) -> list[ApiOfMap]: ...
-
-    def operations(self, api: str = "") -> Iterator[CanonicalOperation]:
-        """Yield all operations, or those of one API, in the order in which they were added."""
-        ...
-
-    def search(self, text: str, limit: int, *, method: str = "", api: str = "") -> list[Hit]:
-        """Return the best operations for a text, the best first; ties in the order of adding."""
-        ...
-
-    def close(self) -> None: ...
-
-
 class VectorStore(Protocol):
     """The vectors of an index."""
 
@@ -415,6 +394,7 @@ class SqliteIndex:
 
     @property
     def methods(self) -> tuple[str, ...]:
+        """Return how it can be searched, the best first."""
         return (self._embedder.name, LEXICAL) if self._embedder is not None else (LEXICAL,)
 
     def __len__(self) -> int:
@@ -425,6 +405,7 @@ class SqliteIndex:
         return [ApiOfMap.model_validate_json(document) for (document,) in rows]
 
     def operations(self, api: str = "") -> Iterator[CanonicalOperation]:
+        """Yield all operations, or those of one API, in the order in which they were added."""
         where = "WHERE api = ?" if api else ""
         rows = self._database.execute(
             f"SELECT document, parameters, body, results FROM operations {where} ORDER BY id", (api,) if api else ()
@@ -433,6 +414,7 @@ class SqliteIndex:
             yield self._operation(document, lists)
 
     def search(self, text: str, limit: int, *, method: str = "", api: str = "") -> list[Hit]:
+        """Return the best operations for a text, the best first; ties in the order of adding."""
         if (method or self.methods[0]) == LEXICAL:
             found, name = self._by_words(text, limit, api), LEXICAL
         elif self._embedder is not None and self._vectors is not None and method in ("", self._embedder.name):

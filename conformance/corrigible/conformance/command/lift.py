@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from corrigible.conformance.command import Subparsers, lift, lift_hotpot, lift_results, several, subcommand
+from corrigible.conformance.command import Subparsers, lift, lift_results, several, subcommand
 from corrigible.conformance.command.lift_options import add_agents, add_shared, extra, local_plan, plans, resolve, split
 from corrigible.conformance.command.lift_results import claims_of
 from corrigible.conformance.lift.arms import Arm
@@ -231,7 +231,7 @@ def add(subparsers: Subparsers) -> None:
     _add_run(inner)
     for add_command in (
         *(lift_results.add_compare, lift.add_tasks, lift_results.add_power, lift_results.add_paper),
-        *(lift_hotpot.add, add_serve, lift_results.add_report, lift_results.add_export, lift_results.add_reproduce),
+        *(add_serve, lift_results.add_report, lift_results.add_export, lift_results.add_reproduce),
         lift.add_audit_scorers,
     ):
         add_command(inner)

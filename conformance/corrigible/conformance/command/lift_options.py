@@ -95,25 +95,6 @@ def _audited(planned: ResolvedPlan, folder: Path, out: Path) -> ResolvedPlan:
 
 def add_agents(parser: argparse.ArgumentParser) -> None:
     """Add the options of models that call an API."""
-    group = add_models(parser)
-    several(
-        group,
-        "--strategy",
-        metavar="NAME,...",
-        help=f"reflection between calls: {', '.join(STRATEGIES)}; default: none",
-    )
-    group.add_argument(
-        "--first-request",
-        choices=("fixed", "agent"),
-        help="fixed (default): every episode starts with the task's request",
-    )
-    group.add_argument(
-        "--vocabulary", action="store_true", help="explain the words of feedback in the prompt, the same in every arm"
-    )
-
-
-def add_models(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the options of models, whatever they are asked for, and return their group."""
     group = parser.add_argument_group("models", "keys come from the environment; they are neither logged nor recorded")
     several(group, "--model", metavar="PROVIDER:NAME", help=f"PROVIDER: {', '.join(PROVIDERS)}")
     group.add_argument(
@@ -134,7 +115,20 @@ def add_models(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--rate", type=float, metavar="N", help="requests per minute to one provider, all episodes together"
     )
-    return group
+    several(
+        group,
+        "--strategy",
+        metavar="NAME,...",
+        help=f"reflection between calls: {', '.join(STRATEGIES)}; default: none",
+    )
+    group.add_argument(
+        "--first-request",
+        choices=("fixed", "agent"),
+        help="fixed (default): every episode starts with the task's request",
+    )
+    group.add_argument(
+        "--vocabulary", action="store_true", help="explain the words of feedback in the prompt, the same in every arm"
+    )
 
 
 def plans(args: argparse.Namespace) -> list[dict[str, Json]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from corrigible.conformance.command import Subparsers, subcommand
 from corrigible.conformance.command.lift_options import extra
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.lift.hotpot import trial
 from corrigible.conformance.lift.log import Episode, compare, read
 from corrigible.conformance.lift.plan import read_plan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean, usable
@@ -243,7 +242,9 @@ def run_reproduce(args: argparse.Namespace) -> int:
     if args.what in (*PAPERS, ALL):
         if args.play is not None:
             raise UsageError("--play belongs to a plan: a paper's episodes are not here")
-        lines = list(_papers(PAPERS if args.what == ALL else (args.what,)))
+        with extra():
+            from corrigible.conformance.lift.reproduction import paper_lines
+        lines = list(paper_lines(PAPERS if args.what == ALL else (args.what,)))
         print("\n".join(lines))
         return 1 if lines[-1].startswith("mismatch") else 0
     path = Path(args.what)
@@ -257,11 +258,15 @@ def run_reproduce(args: argparse.Namespace) -> int:
     return 1 if differences else 0
 
 
-def _papers(names: Sequence[str]) -> Iterator[str]:
-    with extra():
-        from corrigible.conformance.lift import reproduction
-    of_paper = dict(zip(PAPERS, (reproduction.recipe_tables, reproduction.snowballing_tables), strict=True))
-    yield from reproduction.rendered([table for name in names for table in of_paper[name]()])
+def add_paper(subparsers: Subparsers) -> None:
+    parser = subcommand(
+        subparsers,
+        "paper",
+        run_reproduce,
+        "compute two papers' figures from their counts",
+        f"The same as `reproduce {ALL}`.",
+    )
+    parser.set_defaults(what=ALL, play=None)
 
 
 def _committed(folder: Path, plan: Path | None) -> list[str]:
@@ -282,11 +287,6 @@ def _committed(folder: Path, plan: Path | None) -> list[str]:
 
 def _computed(folder: Path) -> tuple[str, str]:
     """Return the report of a folder's log, computed now, and what it is of."""
-    hotpot = trial.read(folder) if folder.is_dir() else None
-    if hotpot is not None:
-        from corrigible.conformance.lift.hotpot.report import render as hotpot_report
-
-        return hotpot_report(hotpot.manifest, hotpot.samples), f"{len(hotpot.samples)} samples"
     finished = finished_run(folder)
     from corrigible.conformance.lift.report import terminal
 
@@ -321,24 +321,6 @@ def _lift(*words: str) -> int:
     add_lift(parser.add_subparsers())
     args = parser.parse_args(["lift", *words])
     return int(args.run(args))
-
-
-def add_paper(subparsers: Subparsers) -> None:
-    subcommand(
-        subparsers,
-        "paper",
-        run_paper,
-        "recompute two papers' figures from their counts",
-        "From the counts that two papers print, recompute their tables and figures, as `reproduce papers` does; and"
-        " show what remains of the first if repeats of a task do not count as independent.",
-    )
-
-
-def run_paper(args: argparse.Namespace) -> int:
-    from corrigible.conformance.lift.reproduction import paper_lines
-
-    print("\n".join(paper_lines()))
-    return 0
 
 
 def add_power(subparsers: Subparsers) -> None:

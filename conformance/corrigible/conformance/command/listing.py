@@ -12,7 +12,7 @@ from corrigible.conformance.checks import CHECKS, Run
 from corrigible.conformance.command import Subparsers, subcommand
 from corrigible.conformance.model.outcome import PROFILES, ROLES, CouldNotTell, UsageError, did_you_mean
 from corrigible.conformance.suite.record import Clause
-from corrigible.conformance.suite.requirement import book, named, traceability, traceability_table
+from corrigible.conformance.suite.requirement import book, named, traceability
 from corrigible.conformance.suite.subject import Check
 
 
@@ -25,7 +25,6 @@ def add(subparsers: Subparsers) -> None:
         "List the checks. With --traceability: the requirements and the checks of each; exit status 1 if a "
         "MUST has no check.",
     )
-    parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
     parser.add_argument("--traceability", action="store_true", help="list the requirements and the checks of each")
     parser.add_argument("--role", help="only checks for this role")
     parser.add_argument("--profile", help="only checks of this profile")
@@ -34,12 +33,9 @@ def add(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.traceability:
         traced = traceability(CHECKS)
-        if args.markdown:
-            sys.stdout.write(traceability_table(traced))
-        else:
-            for row in traced.rows:
-                item = row.requirement
-                print(f"{item.id}  {item.level} {item.weight:6}  {', '.join(row.checks) or '(no check)'}")
+        for row in traced.rows:
+            item = row.requirement
+            print(f"{item.id}  {item.level} {item.weight:6}  {', '.join(row.checks) or '(no check)'}")
         for check, stranger in traced.unknown_ids:
             print(f"{check} names {stranger}, which is no requirement", file=sys.stderr)
         for item in traced.unchecked:
@@ -50,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         for check in CHECKS
         if (args.role is None or args.role in check.roles) and (args.profile is None or args.profile in check.profiles)
     ]
-    sys.stdout.write(_markdown(chosen) if args.markdown else _as_text(chosen))
+    sys.stdout.write(_as_text(chosen))
     return 0
 
 
@@ -64,15 +60,6 @@ def _as_text(checks: Sequence[Check]) -> str:
     width = max((len(check.id) for check in checks), default=0)
     lines = [f"{check.id:{width}}  {_level(check):9}  {check.title}" for check in checks]
     return "\n".join([*lines, f"{len(checks)} checks"]) + "\n"
-
-
-def _markdown(checks: Sequence[Check]) -> str:
-    lines = ["| check | level | what it asks | requirements | roles | profiles |", "|---|---|---|---|---|---|"]
-    for check in checks:
-        links = ", ".join(f"[{requirement}](SPEC.md#{requirement.lower()})" for requirement in check.requirements)
-        roles, profiles = ", ".join(sorted(check.roles)), ", ".join(sorted(check.profiles))
-        lines.append(f"| `{check.id}` | {_level(check)} | {check.title} | {links} | {roles} | {profiles} |")
-    return "\n".join(lines) + "\n"
 
 
 def add_explain(subparsers: Subparsers) -> None:

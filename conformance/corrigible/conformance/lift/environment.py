@@ -9,15 +9,11 @@ Sends request documents over HTTP/1.1, as a client of the API would, on kept con
 from __future__ import annotations
 
 import base64
-import http.client
 import json
 import os
 import re
-import select
-import socket
 import ssl
 import subprocess
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -26,8 +22,9 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Final, Protocol
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
+import httpx
 from pydantic import BaseModel, ConfigDict, Field
 
 from corrigible.conformance.lift.agents.protocol import Response
@@ -41,7 +38,6 @@ from corrigible.schema.extra import install_line
 
 _SAFE_IN_PATHS: Final = "/%:@!$&'()*+,;=~-._"
 _IDEMPOTENT: Final = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
-_LOST: Final = (BrokenPipeError, ConnectionResetError)
 
 
 class Unreachable(Exception):
@@ -57,22 +53,19 @@ class Client(Protocol):
 
 
 class HttpClient:
-    """Connections to one server, one per thread."""
+    """Connections to one server. No header is sent but those that are given."""
 
     def __init__(self, url: str, *, authority: Path | None = None) -> None:
-        parts = urlsplit(url)
-        self._host, self._port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        self._trust = ssl.create_default_context(cafile=authority) if parts.scheme == "https" else None
-        self._own = threading.local()
-        self._all: list[http.client.HTTPConnection] = []
+        trust = ssl.create_default_context(cafile=authority) if authority is not None else True
+        self._url, self._client = httpx.URL(url), httpx.Client(verify=trust, trust_env=False)
 
     def close(self) -> None:
-        for connection in self._all:
-            connection.close()
+        self._client.close()
 
     def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Response:
         """Send one request and read the response. `headers`, such as credentials, win over those of the document."""
-        sent = {n.lower(): scalar_text(v) for n, v in request.headers.items() if n.lower() not in SENDERS_OWN}
+        sent = {"accept-encoding": "identity"}
+        sent |= {n.lower(): scalar_text(v) for n, v in request.headers.items() if n.lower() not in SENDERS_OWN}
         sent |= {name.lower(): value for name, value in headers.items()}
         content: bytes | None = None
         if request.body is not None and request.form:
@@ -84,62 +77,34 @@ class HttpClient:
         target = quote(request.path, safe=_SAFE_IN_PATHS)
         if request.query:
             target += f"?{urlencode(list(query_pairs(request.query)))}"
-        response = self._exchange(request.method, target, content, sent, timeout)
-        body = response.read()
-        return _response(response.status, response.getheaders(), body)
+        extensions = {"timeout": httpx.Timeout(timeout).as_dict()}
+        url = self._url.copy_with(raw_path=target.encode())
+        built = httpx.Request(request.method, url, headers=sent, content=content, extensions=extensions)
+        return _response(self._exchange(built))
 
-    def _exchange(
-        self, method: str, target: str, content: bytes | None, headers: Mapping[str, str], timeout: float
-    ) -> http.client.HTTPResponse:
-        connection = self._connection(timeout)
-        if connection.sock is not None and _is_readable(connection.sock):
-            connection.close()  # nothing was asked: the server closed it
+    def _exchange(self, request: httpx.Request) -> httpx.Response:
+        opened: list[str] = []
+        request.extensions["trace"] = lambda event, _: opened.append(event) if event.startswith("connection.") else None
         while True:
-            reused = connection.sock is not None
+            opened.clear()
             try:
-                connection.request(method, target, content, dict(headers))
-                return connection.getresponse()
-            except (OSError, http.client.HTTPException) as problem:
-                connection.close()
+                return self._client.send(request)
+            except httpx.RequestError as problem:
                 # A kept connection may have been closed meanwhile, before it answered anything: then ask once more.
-                closed = isinstance(problem, http.client.RemoteDisconnected)
-                may_retry = closed or (isinstance(problem, _LOST) and method in _IDEMPOTENT)
-                if not (reused and may_retry):
-                    raise Unreachable(f"{method} {target}: {problem or type(problem).__name__}") from None
-
-    def _connection(self, timeout: float) -> http.client.HTTPConnection:
-        connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if connection is None:
-            if self._trust is not None:
-                connection = http.client.HTTPSConnection(self._host, self._port, timeout=timeout, context=self._trust)
-            else:
-                connection = http.client.HTTPConnection(self._host, self._port, timeout=timeout)
-            self._own.connection = connection
-            self._all.append(connection)
-        connection.timeout = timeout
-        if connection.sock is not None:
-            connection.sock.settimeout(timeout)
-        return connection
+                closed = isinstance(problem, httpx.RemoteProtocolError) and "without sending a response" in str(problem)
+                lost = isinstance(problem, httpx.NetworkError) and request.method in _IDEMPOTENT
+                if opened or not (closed or lost):
+                    raise Unreachable(f"{request.method} {request.url.raw_path.decode()}: {problem}") from None
 
 
-def _is_readable(connection: socket.socket) -> bool:
-    poll = select.poll()
-    poll.register(connection, select.POLLIN)
-    return bool(poll.poll(0))
-
-
-def _response(status: int, headers: list[tuple[str, str]], content: bytes) -> Response:
-    text = content.decode("utf-8", "replace")
+def _response(response: httpx.Response) -> Response:
+    text = response.content.decode("utf-8", "replace")
     try:
         body: Json = json.loads(text) if text else None
     except (ValueError, RecursionError):
         body = text
-    joined: dict[str, str] = {}
-    for name, value in headers:
-        low = name.lower()
-        joined[low] = f"{joined[low]}, {value}" if low in joined else value
     is_failure = isinstance(body, dict) and body.get("success") is False
-    return Response(status, body, joined, 200 <= status < 300 and not is_failure)
+    return Response(response.status_code, body, dict(response.headers), response.is_success and not is_failure)
 
 
 ENVIRONMENTS: Final = Path(__file__).with_name("environments.yaml")

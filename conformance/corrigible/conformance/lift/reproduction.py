@@ -283,19 +283,24 @@ def by_arm(episodes: Sequence[Episode]) -> dict[str, str]:
     return {name: f"{won[name]} of {n}" for name, n in observed.items()}
 
 
-STRUCTURE_BEATS_VERBOSITY: Final = (
-    '"Structure Beats Verbosity for AI Agent Recovery", https://arxiv.org/html/2606.05037'
-)
-STRUCTURE_SNOWBALLING: Final = (
-    'the paper on "structure snowballing", https://github.com/hongxuzhou/agentic_llm_structured_self_critique'
-)
-"""Its code and logs."""
+SOURCES: Final[Mapping[str, str]] = {
+    "structure-beats-verbosity": (
+        '"Structure Beats Verbosity for AI Agent Recovery", https://arxiv.org/html/2606.05037'
+    ),
+    "structure-snowballing": (
+        'the paper on "structure snowballing", https://github.com/hongxuzhou/agentic_llm_structured_self_critique'
+    ),
+}
 
 
-def paper_lines() -> Iterator[str]:
-    """Yield the figures of both papers from their counts, and what clustering by task does to them."""
-    yield from (f"From the counts of {STRUCTURE_BEATS_VERBOSITY}:", "", *rendered(recipe_tables()), "", *_clustered())
-    yield from ("", f"From the counts of {STRUCTURE_SNOWBALLING}:", "", *rendered(snowballing_tables()))
+def paper_lines(names: Sequence[str]) -> Iterator[str]:
+    """Yield the figures of papers from their counts, and what clustering by task does to them; last, one verdict."""
+    yield from (f"From the counts of {SOURCES[name]}" for name in names)
+    yield ""
+    if "structure-beats-verbosity" in names:
+        yield from (*_clustered(), "")
+    of_paper = dict(zip(SOURCES, (recipe_tables, snowballing_tables), strict=True))
+    yield from rendered([table for name in names for table in of_paper[name]()])
 
 
 def _clustered() -> Iterator[str]:

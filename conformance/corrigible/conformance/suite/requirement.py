@@ -207,19 +207,6 @@ def traceability(checks: Iterable[Check], requirements: Sequence[Clause] | None 
     return Traceability(rows, tuple(strangers), tuple(misplaced))
 
 
-def traceability_table(traced: Traceability) -> str:
-    """Return the table as Markdown: requirement, keyword, level, clauses, checks."""
-    lines = ["| requirement | | level | clauses | checks |", "|---|---|---|---|---|"]
-    for row in traced.rows:
-        requirement = row.requirement
-        checks = ", ".join(f"`{id}`" for id in row.checks) or ("**none**" if requirement.must else "none")
-        link = f"[{requirement.id}]({requirement.where}) {requirement.title}"
-        lines.append(
-            f"| {link} | {requirement.weight} | {requirement.level} | {', '.join(requirement.numbers)} | {checks} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
 # the document
 
 

@@ -17,7 +17,7 @@ import signal
 import sys
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -190,7 +190,7 @@ class Statistics:
 
     def copy(self) -> Statistics:
         """Return the numbers as they are now."""
-        numbers: dict[str, Any] = {name: copy(getattr(self, name)) for name in _COUNTERS}
+        numbers: dict[str, Any] = {one.name: copy(getattr(self, one.name)) for one in COUNTERS}
         for name in ("groups", "corrections"):
             numbers[name] = {key: copy(times) for key, times in getattr(self, name).items()}
         return Statistics(**numbers)
@@ -234,7 +234,36 @@ class Statistics:
             yield f"drift: {said}; {', '.join(f'{calls:,} {one.name}' for one, calls in sorted(self.judged.items()))}"
 
 
-_COUNTERS: Final = ("refused", "rules", "unchanged", "failures", "lookups", "reloads", "drift", "judged")
+class CounterFacts(NamedTuple):
+    """A counter of the statistics as metrics have it."""
+
+    name: str
+    """Of the attribute."""
+    metric: str
+    about: str
+    labels: Sequence[str]
+    key: Callable[..., Any]
+    """Makes a key of the values of the labels."""
+
+
+COUNTERS: Final = (
+    CounterFacts("refused", "refusals", "Refusals of the API by status", Refused._fields, Refused),
+    CounterFacts("rules", "rule_matches", "Refusals by the rule that knew something", ("api", "rule"), Named),
+    CounterFacts("failures", "upstream_failures", "Requests without an answer from the API", ("api", "failure"), Named),
+    CounterFacts("unchanged", "unchanged", "Refusals that were passed on unchanged", Kind._fields, Kind),
+    CounterFacts("drift", "drift", "Respects in which judged exchanges are not as described", Drifted._fields, Drifted),
+    CounterFacts("judged", "judged", "Exchanges that were to be judged by the description", ("api", "result"), Named),
+    CounterFacts("lookups", "lookups", "Requests of the proxy's own", ("api",), str),
+    CounterFacts("reloads", "reloads", "Reloads of packs and descriptions", ("result",), str),
+)
+
+
+def labelled(counter: Mapping[Any, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the values of the labels with each number. The counter may grow meanwhile."""
+    for key, number in dict(counter).items():
+        yield (key if isinstance(key, tuple) else (key,)), number
+
+
 _CLASSES: Final = ("none", "1xx", "2xx", "3xx", "4xx", "5xx", *("other",) * 4)
 """By the first digit of a status."""
 

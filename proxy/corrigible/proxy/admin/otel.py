@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import entry_points, version
 from typing import Any, Final
 
@@ -23,7 +24,15 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from corrigible.proxy.access_log.entry import Entry, Verdict, redact, redact_target
-from corrigible.proxy.access_log.statistics import Group, Kind, Refused, Statistics, status_class
+from corrigible.proxy.access_log.statistics import (
+    COUNTERS,
+    CounterFacts,
+    Group,
+    Statistics,
+    Times,
+    labelled,
+    status_class,
+)
 from corrigible.schema.printable import printable
 
 _SCOPE: Final = "corrigible"
@@ -50,15 +59,11 @@ class OpenTelemetry:
         self._requests = meter.create_histogram(
             "corrigible.request.duration", "s", "Time between a request and the end of its answer"
         )
-        for name, description, observed in (
-            ("requests", "Requests by what became of them", lambda: _by(Group._fields, _counts(statistics))),
-            ("refusals", "Refusals of the API by status", lambda: _by(Refused._fields, statistics.refused)),
-            ("rule_matches", "Refusals by the rule that matched", lambda: _by(("api", "rule"), statistics.rules)),
-            ("upstream_failures", "Requests without an answer", lambda: _by(("api", "failure"), statistics.failures)),
-            ("unchanged", "Refusals that were passed on unchanged", lambda: _by(Kind._fields, statistics.unchanged)),
-            ("lookups", "Requests of the proxy's own", lambda: _by(("api",), _single(statistics.lookups))),
-        ):
-            meter.create_observable_counter(f"corrigible.{name}", [_callback(observed)], description=description)
+        requests = CounterFacts("groups", "requests", "Requests by what became of them", Group._fields, Group)
+        for one in (requests, *COUNTERS):
+            meter.create_observable_counter(
+                f"corrigible.{one.metric}", [partial(_observed, statistics, one)], description=one.about
+            )
 
     @classmethod
     def from_environment(cls, statistics: Statistics, say: Callable[[str], None]) -> OpenTelemetry:
@@ -167,20 +172,10 @@ def _attributes(entry: Entry) -> Iterator[tuple[str, Any]]:
         yield "corrigible.lookups", entry.lookups
 
 
-def _by(labels: Sequence[str], counter: Mapping[Any, int]) -> list[Observation]:
-    return [Observation(count, dict(zip(labels, map(str, key), strict=True))) for key, count in dict(counter).items()]
-
-
-def _counts(statistics: Statistics) -> dict[Group, int]:
-    return {group: times.count for group, times in dict(statistics.groups).items()}
-
-
-def _single(counter: Mapping[str, int]) -> dict[tuple[str], int]:
-    return {(name,): count for name, count in dict(counter).items()}
-
-
-def _callback(observed: Callable[[], Iterable[Observation]]) -> Callable[[CallbackOptions], Iterable[Observation]]:
-    return lambda options: observed()
+def _observed(statistics: Statistics, one: CounterFacts, options: CallbackOptions) -> Iterator[Observation]:
+    for values, number in labelled(getattr(statistics, one.name)):
+        count = number.count if isinstance(number, Times) else number
+        yield Observation(count, dict(zip(one.labels, map(str, values), strict=True)))
 
 
 class _Said(logging.Handler):

@@ -18,15 +18,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from corrigible.proxy.access_log.entry import Verdict
 from corrigible.proxy.access_log.statistics import (
     BUCKETS,
+    COUNTERS,
     REQUEST_BUCKETS,
-    Drifted,
     Group,
-    Kind,
-    Named,
-    Refused,
     Statistics,
     Times,
     label,
+    labelled,
 )
 
 from .server import Page
@@ -66,27 +64,12 @@ def _families(statistics: Statistics, info: Mapping[str, str]) -> Iterator[Any]:
         requests.add_metric(group, times.count)
         seconds.add_metric(group, _buckets(REQUEST_BUCKETS, times), times.seconds)
     yield from (requests, seconds)
-    counters: tuple[tuple[str, str, Sequence[str], Mapping[Any, int]], ...] = (
-        ("refusals", "Refusals of the API by status", Refused._fields, statistics.refused),
-        ("rule_matches", "Refusals by the rule that knew something", ("api", "rule"), statistics.rules),
-        ("upstream_failures", "Requests without an answer from the API", ("api", "failure"), statistics.failures),
-        ("unchanged", "Refusals that were passed on unchanged", Kind._fields, statistics.unchanged),
-        ("drift", "Respects in which judged exchanges are not as described", Drifted._fields, statistics.drift),
-        ("judged", "Exchanges that were to be judged by the description", ("api", "result"), statistics.judged),
-    )
-    for name, help, labels, counter in counters:
-        family = CounterMetricFamily(f"corrigible_{name}", help, labels=labels)
-        for values, count in counter.items():
-            family.add_metric(values, count)
-        yield family
-    for name, help, only, single in (
-        ("lookups", "Requests of the proxy's own", "api", statistics.lookups),
+    for one in COUNTERS:
+        family = CounterMetricFamily(f"corrigible_{one.metric}", one.about, labels=one.labels)
         # From the start: what first appears as 1 does not increase for Prometheus.
-        ("reloads", "Reloads of packs and descriptions", "result", {"done": 0, "failed": 0} | statistics.reloads),
-    ):
-        family = CounterMetricFamily(f"corrigible_{name}", help, labels=[only])
-        for value, count in single.items():
-            family.add_metric([value], count)
+        zeros = {"done": 0, "failed": 0} if one.name == "reloads" else {}
+        for values, count in labelled(zeros | getattr(statistics, one.name)):
+            family.add_metric(values, count)
         yield family
     corrections = HistogramMetricFamily(
         "corrigible_correction_seconds",
@@ -120,6 +103,7 @@ def read(text: str) -> Scraped:
     """Read a page of metrics. Raises ValueError if it is none of a proxy."""
     scraped = Scraped()
     counts = scraped.statistics
+    counters = {f"corrigible_{one.metric}": one for one in COUNTERS}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             labels, value = sample.labels, int(sample.value) if sample.value == sample.value else 0
@@ -130,22 +114,8 @@ def read(text: str) -> Scraped:
                     api, operation, status_class = (labels.get(name, "") for name in Group._fields[:-1])
                     group = Group(api, operation, status_class, Verdict(labels["verdict"]))
                     counts.groups[group] = Times([], count=value)
-                case "corrigible_refusals":
-                    counts.refused[Refused(*(labels.get(name, "") for name in Refused._fields))] = value
-                case "corrigible_rule_matches":
-                    counts.rules[Named(labels.get("api", ""), labels["rule"])] = value
-                case "corrigible_upstream_failures":
-                    counts.failures[Named(labels.get("api", ""), labels["failure"])] = value
-                case "corrigible_drift":
-                    counts.drift[Drifted(*(labels.get(name, "") for name in Drifted._fields))] = value
-                case "corrigible_judged":
-                    counts.judged[Named(labels.get("api", ""), labels["result"])] = value
-                case "corrigible_reloads":
-                    counts.reloads[labels["result"]] = value
-                case "corrigible_unchanged":
-                    counts.unchanged[Kind(*(labels.get(name, "") for name in Kind._fields))] = value
-                case "corrigible_lookups":
-                    counts.lookups[labels.get("api", "")] = value
+                case name if (one := counters.get(name)) is not None:
+                    getattr(counts, one.name)[one.key(*(labels.get(label, "") for label in one.labels))] = value
                 case "corrigible_correction_seconds_sum":
                     counts.corrections.setdefault(labels.get("api", ""), Times([])).seconds = sample.value
                 case "corrigible_correction_seconds_count":

@@ -23,7 +23,7 @@ from corrigible.adapters.mapping.evaluation import is_queries, read_queries
 from corrigible.adapters.mapping.likeness import Probe
 from corrigible.adapters.mapping.mapping import Equivalence, Evidence, MapFile, OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.store import OperationIndex
+from corrigible.adapters.mapping.store import SqliteIndex
 from corrigible.model.provider_client import ProviderError
 from corrigible.rules.errors import CorrigibleError, did_you_mean
 from corrigible.schema.command_line import several
@@ -102,7 +102,7 @@ TOGETHER = 10
 
 
 def build_map(
-    index: OperationIndex,
+    index: SqliteIndex,
     sources: Sequence[str],
     targets: Sequence[str],
     utterances: Iterable[str] = (),
@@ -135,7 +135,7 @@ def build_map(
 
 
 def known_pairs(
-    index: OperationIndex, sources: Sequence[str], targets: Sequence[str], said: Mapping[OperationPair, Consensus]
+    index: SqliteIndex, sources: Sequence[str], targets: Sequence[str], said: Mapping[OperationPair, Consensus]
 ) -> dict[OperationPair, Consensus]:
     """Return what is said of operations that the index has, of the APIs that are compared."""
     apis = {one.api for pair in said for one in pair}
@@ -148,7 +148,7 @@ def known_pairs(
 
 
 def builders(
-    index: OperationIndex, sources: Sequence[str], targets: Sequence[str], found: Mapping[str, Sequence[str]]
+    index: SqliteIndex, sources: Sequence[str], targets: Sequence[str], found: Mapping[str, Sequence[str]]
 ) -> Iterator[Builder]:
     """Yield what compares each two APIs; `found`: the keys of the operations that an utterance finds together."""
     together = _together(found.values())
@@ -156,7 +156,7 @@ def builders(
         yield _between(index, source, group, together)
 
 
-def first_questions(index: OperationIndex, sources: Sequence[str], targets: Sequence[str]) -> Iterator[plan_text.Asked]:
+def first_questions(index: SqliteIndex, sources: Sequence[str], targets: Sequence[str]) -> Iterator[plan_text.Asked]:
     """Yield what a model would be asked first about each source."""
     for source, group in _pairs(sources, targets):
         yield from (question for _, question in questions(_between(index, source, group, {})))
@@ -170,7 +170,7 @@ def _pairs(sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[str
         yield source, [target for target in targets if target != source]
 
 
-def _between(index: OperationIndex, source: str, group: Sequence[str], together: dict[str, list[str]]) -> Builder:
+def _between(index: SqliteIndex, source: str, group: Sequence[str], together: dict[str, list[str]]) -> Builder:
     operations = [one for api in group for one in index.operations(api)]
     known = {key_of(one) for one in operations}
     return Builder(
@@ -181,11 +181,11 @@ def _between(index: OperationIndex, source: str, group: Sequence[str], together:
     )
 
 
-def _probe(index: OperationIndex, api: str) -> Probe:
+def _probe(index: SqliteIndex, api: str) -> Probe:
     return lambda text, limit: [key_of(hit.operation) for hit in index.search(text, limit, api=api)]
 
 
-def _found_together(index: OperationIndex, utterances: Iterable[str]) -> dict[str, list[str]]:
+def _found_together(index: SqliteIndex, utterances: Iterable[str]) -> dict[str, list[str]]:
     """Return, by the key of an operation, those that an utterance found with it."""
     return _together([key_of(hit.operation) for hit in index.search(text, TOGETHER)] for text in utterances)
 
@@ -210,7 +210,7 @@ _SAID: Final = 400
 
 
 def proposals_for(
-    index: OperationIndex, sources: Sequence[str], targets: Sequence[str], utterances: Sequence[str] = ()
+    index: SqliteIndex, sources: Sequence[str], targets: Sequence[str], utterances: Sequence[str] = ()
 ) -> list[Proposal]:
     """Return what is to be judged, the candidates of one source together.
 
@@ -231,7 +231,7 @@ def proposals_for(
 
 
 def _candidates(
-    index: OperationIndex,
+    index: SqliteIndex,
     sources: Sequence[str],
     targets: Sequence[str],
     found: Mapping[str, Sequence[str]],
@@ -269,7 +269,7 @@ def _text(one: CanonicalOperation) -> str:
     return (one.summary or one.description)[:_SAID]
 
 
-def described(proposals: Sequence[Proposal], index: OperationIndex) -> Iterator[Proposal]:
+def described(proposals: Sequence[Proposal], index: SqliteIndex) -> Iterator[Proposal]:
     """Yield proposals with what the index says of their operations, where they say nothing themselves."""
     apis = {api for one in proposals for api in (one.mapping.source.api, one.mapping.target.api)}
     texts = {key_of(one): _text(one) for api in sorted(apis) for one in index.operations(api)}

@@ -14,7 +14,7 @@ from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
 from corrigible.adapters.mapping.plan_text import Search
-from corrigible.adapters.mapping.store import Embedder, Hit, OperationIndex, SqliteIndex, indexed_text
+from corrigible.adapters.mapping.store import Embedder, Hit, SqliteIndex, indexed_text
 from corrigible.rules.errors import CorrigibleError
 
 from . import options
@@ -48,7 +48,7 @@ def run_queries(args: argparse.Namespace) -> int:
 
 
 def _scored(
-    queries: Sequence[evaluation.Query], index: OperationIndex, planned: Callable[[str, Search], Plan]
+    queries: Sequence[evaluation.Query], index: SqliteIndex, planned: Callable[[str, Search], Plan]
 ) -> evaluation.SequenceScore:
     return evaluation.score_sequences(
         ([_call(one) for one in planned(query.utterance, _search(index, query)).calls], query.calls)
@@ -60,7 +60,7 @@ def _call(one: CanonicalOperation) -> evaluation.Call:
     return one.api, one.name
 
 
-def _search(index: OperationIndex, query: evaluation.Query) -> Search:
+def _search(index: SqliteIndex, query: evaluation.Query) -> Search:
     """Search the whole index, or the operations that a query offers."""
     if not query.candidates:
         return lambda text, limit: index.search(text, limit)

@@ -65,7 +65,16 @@ def may_be_other_word(text: str, near: str) -> bool:
     one, two = split_words(text), split_words(near)
     if len(one) != len(two):
         one, two = ("".join(one),), ("".join(two),)
+    elif len(one) > 1 and any(map(_is_another, one, two)):
+        return True  # names are near by their other words: `limitEuros` and `limitCents`
     return any(_may_be_other(first, second) for first, second in zip(one, two, strict=True) if first != second)
+
+
+def _is_another(word: str, other: str) -> bool:
+    """Whether two words are neither slips nor forms nor shorter ways of each other."""
+    shorter, longer = sorted((word, other), key=len)
+    is_far = slips(word, other, _MOST_SLIPS) > _MOST_SLIPS and not is_form(shorter, longer)
+    return is_far and not _is_shortened(shorter, longer) and (is_known(word) or len(word) < _CUT_SHORT)
 
 
 def _may_be_other(word: str, other: str) -> bool:

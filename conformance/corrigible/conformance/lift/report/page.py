@@ -352,29 +352,14 @@ def render(summary: Summary, episodes: Sequence[Episode], *, limit: int = LIMIT)
     )
 
 
-@dataclass(frozen=True, slots=True)
-class AgentHarms:
-    """The harms of one agent, outside of arms that are wrong on purpose."""
+def harms_by_agent(summary: Summary) -> list[tuple[str, int, int]]:
+    """Return each agent that did harm, how often, and how often by a suggestion; the most first.
 
-    agent: str
-    n: int
-    advised: int
-    """Those of them that followed a suggestion."""
-    on_purpose: bool
-    """The agent is wrong on purpose."""
-
-
-def harms_by_agent(summary: Summary) -> list[AgentHarms]:
-    """Return the harms of each agent that did any; most first, agents that are wrong on purpose last."""
+    Harm under arms that are wrong on purpose is left out.
+    """
     harms = [harm for one in summary.sections for harm in one.harms if not harm.on_purpose]
-    counts = Counter(harm.agent for harm in harms)
     advised = Counter(harm.agent for harm in harms if harm.advised)
-    scripts = {agent for one in summary.sections if one.kind == "scripted" for agent in one.agents}
-    found = [
-        AgentHarms(agent, n, advised[agent], agent in scripts and legend.is_wrong_on_purpose(agent))
-        for agent, n in counts.items()
-    ]
-    return sorted(found, key=lambda one: (one.on_purpose, -one.n, one.agent))
+    return [(agent, n, advised[agent]) for agent, n in Counter(harm.agent for harm in harms).most_common()]
 
 
 def _percent(value: float | None) -> str:
@@ -397,7 +382,6 @@ def _view(section: Section) -> dict[str, object]:
         "section": section,
         "agents": legend.agent_lines(section.agents, section.kind, section.fake),
         "arms": legend.arm_lines(section.arms),
-        "wrong": [name for name in section.agents if section.kind == "scripted" and legend.is_wrong_on_purpose(name)],
         "third": third,
         "title": f"{_TITLE[section.kind]}, {START[section.start]}",
         "chosen": next((name for name in FAITHFUL if name in section.agents), who[0])

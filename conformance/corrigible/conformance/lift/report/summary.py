@@ -104,18 +104,12 @@ AGENTS: Final[Mapping[str, str]] = {
     "stubborn": "script: sends the same again, a floor",
     "gullible": "script: obeys every order in any text, a canary",
 }
-_WRONG: Final = frozenset({"mis-merger"})
 _MODEL: Final = {"model": "a model, by provider and name", "external": "an agent of somebody else, over HTTP"}
 
 
 def arm_lines(names: Sequence[str]) -> list[tuple[str, str]]:
     """Return each arm with its line."""
     return [(name, ARMS.get(name, "an arm of another version")) for name in names]
-
-
-def is_wrong_on_purpose(agent: str) -> bool:
-    """Return whether a script of an older log is a planted fault, whose harm is not the feedback's."""
-    return agent in _WRONG
 
 
 def agent_lines(names: Sequence[str], kind: str, fake: Sequence[str] = ()) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
-from typing import Final, Protocol
+from typing import Final
 
 import scipy
 
@@ -203,12 +203,7 @@ def compare_strategies(pairs: Sequence[tuple[Tried, Tried]], *, seed: int = 0) -
     )
 
 
-class _Judged(Protocol):
-    @property
-    def won(self) -> bool: ...
-
-
-def transition(before: _Judged, now: _Judged) -> str:
+def transition(before: Tried, now: Tried) -> str:
     """Return TT, TF, FT or FF."""
     return ("T" if before.won else "F") + ("T" if now.won else "F")
 
