@@ -87,6 +87,13 @@ def test_an_error_has_the_status_that_it_has_without_a_stream(error: dict[str, A
     assert status_of(error) == status
 
 
+def test_one_error_of_a_stream_is_corrected() -> None:
+    """An upstream that sends many of them costs no more than one."""
+    changed = events()
+    assert changed(OVERLOADED) != OVERLOADED
+    assert changed(OVERLOADED) == OVERLOADED
+
+
 def test_the_proxy_corrects_the_error_of_a_stream() -> None:
     head = b"Content-Type: text/event-stream\r\n"
     parts = STREAM[:60], STREAM[60:150], STREAM[150:]

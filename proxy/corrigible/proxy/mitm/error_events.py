@@ -32,20 +32,25 @@ logger = logging.getLogger(__name__)
 
 
 class ErrorEvents:
-    """The events of one answer. Nothing raises, and no look-up is made: what is no error passes as it came."""
+    """The events of one answer. The first error ends what is said, and no later event is read.
+
+    Nothing raises, and no look-up is made: an event without an error passes as it came.
+    """
 
     def __init__(self, corrector: HttpCorrector, request: RequestHead, body: bytes, recorder: Recorder) -> None:
         self._corrector, self._request, self._body, self._recorder = corrector, request, body, recorder
+        self._has_ended = False
 
     def __call__(self, data: bytes) -> bytes:
         """Return the data of an event as the client gets it."""
-        if b'"error"' not in data or len(data) > _LONGEST:
+        if self._has_ended or b'"error"' not in data or len(data) > _LONGEST:
             return data
         try:
             event = json.loads(data)
             error = event.get("error") if isinstance(event, dict) else None
             if not isinstance(error, dict) or not isinstance(error.get("message"), str):
                 return data
+            self._has_ended = True
             return self._corrected(data, status_of(error))
         except (ValueError, RecursionError):
             return data
