@@ -56,6 +56,7 @@ paths:
     parameters: [{name: id, in: path, required: true, schema: {}}]
     put: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Crate'}}}}}
   /labels:update:
+    get: {}
     post: {requestBody: {content: {application/json: {schema: {type: object}}}}}
 components:
   schemas:
@@ -258,7 +259,7 @@ VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "made a text": ("POST", "/parcels", {"sender": 7, "label": "x"}, 400, "label 'x' of sender is not known"),
     "another left": ("POST", "/parcels", {"tags": [1, 2]}, 400, TAG),
     "misfit": ("POST", "/labels/7?url=x", None, 405, "Method Not Allowed"),
-    "another word": ("POST", "/labels:create", {"id": 1}, 404, "Not Found"),
+    "another word": ("GET", "/labels:create", None, 404, "Not Found"),
     "two changes": ("POST", "/parcels", {"zone": "noth"}, 400, "invalid zone noth"),
     "truth word": ("POST", "/parcels", {"mark": "YES"}, 400, "mark: 'YES' is not one of [True, 'true', 'yes', 'no']"),
     "words alone": ("POST", "/parcels", {"free": 5}, 400, "free must be a string"),
