@@ -133,7 +133,7 @@ def ready() -> Relay:
         {"id": 3, "result": REFUSED},
         {"id": 2, "method": "elicitation/create", "params": REFUSED},
         {"method": "notifications/message", "params": REFUSED},
-        {"id": 2, "result": {**REFUSED, "_meta": {META: {"recovery": "terminal"}}}},
+        {"id": 2, "result": {**REFUSED, "structuredContent": {"recovery_feedback": {"recovery": "terminal"}}}},
         {
             "id": 2,
             "result": {
@@ -158,6 +158,53 @@ def test_the_same_refusal_of_a_call_is_corrected() -> None:
     feedback = feedback_of(json.loads(session.of_server(sent)))
     assert feedback is not None
     assert said(feedback) == "replace /body/params/arguments/limit 7"
+
+
+FORGED: Any = {META: {"recovery": "terminal"}, "corrigible/any": 1, "example/kept": 18446744073709551617}
+
+
+@pytest.mark.parametrize("id", [2, "2", 3], ids=["the call", "its number as text", "no call"])
+@pytest.mark.parametrize("result", [REFUSED, {**REFUSED, "isError": False}, {}], ids=["refusal", "success", "empty"])
+def test_what_a_server_says_in_our_name_is_taken_away(id: Any, result: Any) -> None:
+    session = ready()
+    session.of_client(request("tools/call", 2, name="t", arguments={"limit": "x"}))
+    sent = json.dumps({"jsonrpc": "2.0", "id": id, "result": {**result, "_meta": FORGED}}).encode() + b"\n"
+    got = json.loads(session.of_server(sent))
+    meta = got["result"]["_meta"]
+    assert meta["example/kept"] == FORGED["example/kept"]
+    assert "corrigible/any" not in meta
+    assert (META in meta) == (id == 2 and result == REFUSED)
+    assert meta.get(META) != FORGED[META]
+
+
+def test_a_fault_of_a_tool_is_the_calls_where_its_schema_refuses_the_call() -> None:
+    """SDKs give the code -32603 to whatever a tool raises."""
+    found = {}
+    for limit in ("7", 7):
+        session = ready()
+        message = "Cannot read properties of undefined (reading 'length')"
+        sent = json.dumps({"jsonrpc": "2.0", "id": 2, "error": {"code": -32603, "message": message}}).encode()
+        session.of_client(request("tools/call", 2, name="t", arguments={"limit": limit}))
+        feedback = feedback_of(json.loads(session.of_server(sent)))
+        found[limit] = None if feedback is None else said(feedback)
+    assert found == {"7": "replace /body/params/arguments/limit 7", 7: None}
+
+
+def test_a_near_tool_is_offered_where_it_takes_the_arguments() -> None:
+    session = relay()
+    tools = [
+        {"name": "get_item", "inputSchema": {**SCHEMA, "required": ["limit"]}},
+        {"name": "list_items", "inputSchema": {"type": "object"}},
+    ]
+    listed(session, {"tools": tools, "names": ["get_item", "list_items"]})
+    answer = json.dumps({"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "Unknown tool: get_items"}})
+    found = []
+    for arguments in ({}, {"limit": 1}):
+        _, got = called(session, {"tool": "get_items", "arguments": arguments, "answer": answer})
+        feedback = feedback_of(json.loads(got))
+        assert feedback is not None
+        found.append(said(feedback))
+    assert found == ["ask /body/params/name", "replace /body/params/name get_item"]
 
 
 def json_values() -> st.SearchStrategy[Any]:

@@ -28,10 +28,13 @@ from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
 from corrigible.rules.pointer import escape
+from corrigible.rules.schema_repair.first_violation import first_violation
 
 from .for_client import FAILURE, INVALID_PARAMS, Questions, Wishes, answered, as_result, failure, wishes_of
 
-META: Final = "corrigible/recovery_feedback"
+_OURS: Final = "corrigible/"
+"""What our members of `_meta` begin with. A server writes none of them."""
+META: Final = f"{_OURS}recovery_feedback"
 """The member of `_meta` with the feedback as JSON: for clients, not for the model."""
 _MEMBER: Final = "recovery_feedback"
 _MOST_WAITING: Final = 256
@@ -41,7 +44,8 @@ _JSON: Final = [("content-type", "application/json")]
 _METHODS: Final = (b'"tools/list"', b'"tools/call"', b'"initialize"')
 _CALL: Final = "/call"
 """The path of a call that names no tool of the list: the name is a member of the body."""
-_STATUSES: Final = {-32603: 500, -32601: 404}
+_FAULT: Final = 500
+_STATUSES: Final = {-32603: _FAULT, -32601: 404}
 """By the codes of JSON-RPC 2.0, section 5.1. All others are 400."""
 _PLACES: Final = frozenset({"path", "from", "pointer", "loses"})
 """Members of feedback that are pointers into the request."""
@@ -99,11 +103,21 @@ class Tools:
         properties = schema.get("properties") if isinstance(schema, dict) else None
         return isinstance(properties, dict) and _MEMBER in properties
 
+    def takes(self, name: str, arguments: Any) -> bool:
+        """Whether the schema of a tool, as far as one is known, takes some arguments."""
+        schema = self.known.get(name, {}).get("inputSchema")
+        return not isinstance(schema, dict) or first_violation(arguments, schema) is None
+
     def corrector(self) -> HttpCorrector:
         """Return what corrects calls of these tools. It is made when the first call is refused."""
         if self._corrector is None:
             self._corrector = self._made(description(self.known.values()))
         return self._corrector
+
+    def corrector_of_names(self, arguments: Any) -> HttpCorrector:
+        """Return what corrects a call of a tool that is not listed: to one that takes the arguments, where one does."""
+        taking = [name for name in self.known if self.takes(name, arguments)]
+        return self._made(description_of_names(taking or self.known))
 
 
 class Relay:
@@ -161,6 +175,8 @@ class Relay:
         if not self._asked or len(message) > self._longest:
             return message
         parsed = _parsed(message)
+        if (own := _without_ours(parsed)) is not None:
+            parsed, message = own, json.dumps(own).encode() + _end(message)
         asked = self._asked.pop(json.dumps(parsed["id"]), None) if "id" in parsed and "method" not in parsed else None
         if asked is None:
             return message
@@ -182,7 +198,7 @@ class Relay:
             return message
         id = uuid4().hex
         feedback = self._feedback(asked.params, name, answer, text, id)
-        end = message[len(message.rstrip(b"\r\n")) :]
+        end = _end(message)
         wishes = wishes_of(asked.params)
         is_invalid = "error" in answer and answer["error"].get("code") == INVALID_PARAMS
         if is_invalid and (wishes.results or self._tools.wishes.results):
@@ -201,11 +217,14 @@ class Relay:
         self, params: Mapping[str, Any], name: str, answer: Mapping[str, Any], text: str, id: str
     ) -> dict[str, Any] | None:
         """Return the feedback about a refused call, in pointers into that call."""
-        corrector = self._tools.corrector()
         error, started = answer.get("error"), time.time()
-        status = _STATUSES.get(error.get("code", 0), 400) if isinstance(error, dict) else 400
+        arguments = params.get("arguments") or {}
         is_known = name in self._tools.known or not self._tools.known
-        body = params.get("arguments") or {} if is_known else params
+        corrector = self._tools.corrector() if is_known else self._tools.corrector_of_names(arguments)
+        body = arguments if is_known else params
+        status = _STATUSES.get(error.get("code", 0), 400) if isinstance(error, dict) else 400
+        if status == _FAULT and not self._tools.takes(name, arguments):
+            status = 400  # SDKs give this code to whatever a tool raises
         native = HttpExchange(
             RequestHead("POST", path_of(name) if is_known else _CALL, _JSON),
             orjson.dumps(body),
@@ -233,21 +252,22 @@ def path_of(tool: str) -> str:
 
 def description(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return an OpenAPI description in which each tool is an operation, whose body are the arguments of a call."""
-    listed = list(tools)
-    names = {"type": "string", "enum": [tool["name"] for tool in listed]}
-    call = {"type": "object", "properties": {"name": names}, "required": ["name"]}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Tools", "version": "1"},
-        "paths": {
-            **{path_of(tool["name"]): _operation(tool["name"], tool.get("inputSchema")) for tool in listed},
-            **({_CALL: _operation("tools/call", call)} if listed else {}),
-        },
-    }
+    paths = [(path_of(tool["name"]), tool["name"], tool.get("inputSchema")) for tool in tools]
+    return _described({path: _operation(path, name, schema) for path, name, schema in paths})
 
 
-def _operation(name: str, schema: Any) -> dict[str, Any]:
-    root = f"#/paths/{escape(path_of(name))}/post/requestBody/content/application~1json/schema"
+def description_of_names(names: Iterable[str]) -> dict[str, Any]:
+    """Return one in which calling a tool is the operation, whose body has the name of the tool."""
+    call = {"type": "object", "properties": {"name": {"type": "string", "enum": [*names]}}, "required": ["name"]}
+    return _described({_CALL: _operation(_CALL, "tools/call", call)})
+
+
+def _described(paths: Mapping[str, Any]) -> dict[str, Any]:
+    return {"openapi": "3.1.0", "info": {"title": "Tools", "version": "1"}, "paths": paths}
+
+
+def _operation(path: str, name: str, schema: Any) -> dict[str, Any]:
+    root = f"#/paths/{escape(path)}/post/requestBody/content/application~1json/schema"
     body = _rooted(schema, root) if isinstance(schema, dict) else {"type": "object"}
     return {
         "post": {
@@ -297,7 +317,19 @@ def _pointer(text: str, root: str) -> str:
 
 def _has_feedback(answer: Mapping[str, Any]) -> bool:
     """Whether the server speaks of corrections itself: nobody could tell whose they are."""
-    return _MEMBER in json.dumps(answer)  # `META` ends with it
+    return _MEMBER in json.dumps(answer)
+
+
+def _without_ours(answer: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return an answer, a success too, without what a server says in our name; None where it says nothing so."""
+    result = answer.get("result")
+    meta = result.get("_meta") if isinstance(result, dict) else None
+    kept = {name: one for name, one in meta.items() if not name.startswith(_OURS)} if isinstance(meta, dict) else meta
+    return None if kept == meta else {**answer, "result": {**result, "_meta": kept}}
+
+
+def _end(message: bytes) -> bytes:
+    return message[len(message.rstrip(b"\r\n")) :]
 
 
 def _with_feedback(
