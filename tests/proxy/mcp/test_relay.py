@@ -248,3 +248,36 @@ def pointers(value: Any) -> Iterator[str]:
 def test_pointers_are_about_the_call_that_was_sent(answers: list[Any]) -> None:
     for _, _, feedback in answers:
         assert all(one.startswith("/body/params/") for one in pointers(feedback or {})), feedback
+
+
+@pytest.mark.parametrize(
+    ("annotations", "shown", "sent", "choices"),
+    [
+        ({"readOnlyHint": True}, '[{"name": "Anna"}, {"name": "Bo"}]', "Ana", ["Anna"]),
+        ({"readOnlyHint": True}, "Anna\nBo\n", "Ana", ["Anna"]),
+        ({"readOnlyHint": True}, "[" * 100_000, "Ana", None),
+        ({"readOnlyHint": True}, "Anna", "Zed", None),
+        ({"readOnlyHint": False}, "Anna", "Ana", None),
+        (None, "Anna", "Ana", None),
+    ],
+)
+def test_names_that_a_reading_tool_has_shown_are_choices(
+    annotations: Any, shown: str, sent: str, choices: list[str] | None
+) -> None:
+    session = relay()
+    tools = [
+        {"name": "list_people", "annotations": annotations},
+        {"name": "greet", "inputSchema": {"type": "object", "properties": {"person": {"type": "string"}}}},
+    ]
+    listed(session, {"tools": tools, "names": ["list_people", "greet"]})
+    result = {"content": [{"type": "text", "text": shown}]}
+    answer = json.dumps({"jsonrpc": "2.0", "id": 2, "result": result})
+    _, got = called(session, {"tool": "list_people", "arguments": {}, "answer": answer})
+    assert got == answer.encode() + b"\n"
+    refused = {"isError": True, "content": [{"type": "text", "text": f"Person '{sent}' not found"}]}
+    answer = json.dumps({"jsonrpc": "2.0", "id": 2, "result": refused})
+    _, got = called(session, {"tool": "greet", "arguments": {"person": sent}, "answer": answer})
+    feedback = feedback_of(json.loads(got))
+    assert feedback is not None
+    assert said(feedback) == "ask /body/params/arguments/person"
+    assert feedback["suggestions"][0]["placeholders"][0].get("schema", {}).get("enum") == choices

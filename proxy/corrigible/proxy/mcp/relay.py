@@ -28,9 +28,11 @@ from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
 from corrigible.rules.pointer import escape
+from corrigible.rules.safety.nearness import all_near
 from corrigible.rules.schema_repair.first_violation import first_violation
 
 from .for_client import FAILURE, INVALID_PARAMS, Questions, Wishes, answered, as_result, failure, wishes_of
+from .lookup import Seen
 
 _OURS: Final = "corrigible/"
 """What our members of `_meta` begin with. A server writes none of them."""
@@ -42,8 +44,8 @@ _MOST_WAITING: Final = 256
 _MOST_TOOLS: Final = 2000
 _JSON: Final = [("content-type", "application/json")]
 _METHODS: Final = (b'"tools/list"', b'"tools/call"', b'"initialize"')
-_CALL: Final = "/call"
-"""The path of a call that names no tool of the list: the name is a member of the body."""
+_CALL: Final = "tools/call"
+"""What stands for the tool where a call names none of the list: the name is a member of the body."""
 _FAULT: Final = 500
 _STATUSES: Final = {-32603: _FAULT, -32601: 404}
 """By the codes of JSON-RPC 2.0, section 5.1. All others are 400."""
@@ -83,6 +85,7 @@ class Tools:
         self.wishes = Wishes()
         """Of the client that listed them."""
         self.questions = Questions()
+        self.seen = Seen()
         self._corrector: HttpCorrector | None = None
         """None where the tools have changed since it was made."""
 
@@ -114,10 +117,12 @@ class Tools:
             self._corrector = self._made(description(self.known.values()))
         return self._corrector
 
-    def corrector_of_names(self, arguments: Any) -> HttpCorrector:
-        """Return what corrects a call of a tool that is not listed: to one that takes the arguments, where one does."""
-        taking = [name for name in self.known if self.takes(name, arguments)]
-        return self._made(description_of_names(taking or self.known))
+    def corrector_of_names(self, name: str, arguments: Any) -> HttpCorrector:
+        """Return what corrects a call of a tool that is not listed: a near one that does not take it is not meant."""
+        unfit = {one for one in all_near(name, [*self.known]) if not self.takes(one, arguments)}
+        names = [one for one in self.known if one not in unfit] or [*self.known]
+        schema = {"properties": {"name": {"type": "string", "enum": names}}, "required": ["name"]}
+        return self._made(description([{"name": _CALL, "inputSchema": schema}]))
 
 
 class Relay:
@@ -175,12 +180,12 @@ class Relay:
         if not self._asked or len(message) > self._longest:
             return message
         parsed = _parsed(message)
-        if (own := _without_ours(parsed)) is not None:
-            parsed, message = own, json.dumps(own).encode() + _end(message)
         asked = self._asked.pop(json.dumps(parsed["id"]), None) if "id" in parsed and "method" not in parsed else None
-        if asked is None:
-            return message
         try:
+            if (own := _without_ours(parsed)) is not None:
+                parsed, message = own, json.dumps(own).encode() + _end(message)
+            if asked is None:
+                return message
             if asked.method == "tools/list":
                 result = parsed.get("result")
                 listed = result.get("tools") if isinstance(result, dict) else None
@@ -194,6 +199,8 @@ class Relay:
     def _answered(self, asked: _Asked, answer: Mapping[str, Any], message: bytes) -> bytes:
         name = asked.params.get("name")
         text = text_of_tool(answer, str(name))
+        if text is None and name in self._tools.known and isinstance(answer.get("result"), dict):
+            self._tools.seen.keep(self._tools.known[name], answer["result"], len(message))
         if text is None or not isinstance(name, str) or _has_feedback(answer):
             return message
         id = uuid4().hex
@@ -220,13 +227,13 @@ class Relay:
         error, started = answer.get("error"), time.time()
         arguments = params.get("arguments") or {}
         is_known = name in self._tools.known or not self._tools.known
-        corrector = self._tools.corrector() if is_known else self._tools.corrector_of_names(arguments)
+        corrector = self._tools.corrector() if is_known else self._tools.corrector_of_names(name, arguments)
         body = arguments if is_known else params
         status = _STATUSES.get(error.get("code", 0), 400) if isinstance(error, dict) else 400
         if status == _FAULT and not self._tools.takes(name, arguments):
             status = 400  # SDKs give this code to whatever a tool raises
         native = HttpExchange(
-            RequestHead("POST", path_of(name) if is_known else _CALL, _JSON),
+            RequestHead("POST", path_of(name if is_known else _CALL), _JSON),
             orjson.dumps(body),
             ResponseHead(status if is_known else 400, _JSON),
             orjson.dumps({"message": text}),
@@ -242,6 +249,7 @@ class Relay:
         for suggestion in () if is_known else feedback.get("suggestions") or ():
             # A name that is near may be of a tool that does the opposite.
             suggestion["safety"] = {**(suggestion.get("safety") or {}), "requires_confirmation": True}
+        self._tools.seen.add_choices(feedback, params, text)
         return feedback
 
 
@@ -252,22 +260,12 @@ def path_of(tool: str) -> str:
 
 def description(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return an OpenAPI description in which each tool is an operation, whose body are the arguments of a call."""
-    paths = [(path_of(tool["name"]), tool["name"], tool.get("inputSchema")) for tool in tools]
-    return _described({path: _operation(path, name, schema) for path, name, schema in paths})
+    operations = {path_of(tool["name"]): _operation(tool["name"], tool.get("inputSchema")) for tool in tools}
+    return {"openapi": "3.1.0", "info": {"title": "Tools", "version": "1"}, "paths": operations}
 
 
-def description_of_names(names: Iterable[str]) -> dict[str, Any]:
-    """Return one in which calling a tool is the operation, whose body has the name of the tool."""
-    call = {"type": "object", "properties": {"name": {"type": "string", "enum": [*names]}}, "required": ["name"]}
-    return _described({_CALL: _operation(_CALL, "tools/call", call)})
-
-
-def _described(paths: Mapping[str, Any]) -> dict[str, Any]:
-    return {"openapi": "3.1.0", "info": {"title": "Tools", "version": "1"}, "paths": paths}
-
-
-def _operation(path: str, name: str, schema: Any) -> dict[str, Any]:
-    root = f"#/paths/{escape(path)}/post/requestBody/content/application~1json/schema"
+def _operation(name: str, schema: Any) -> dict[str, Any]:
+    root = f"#/paths/{escape(path_of(name))}/post/requestBody/content/application~1json/schema"
     body = _rooted(schema, root) if isinstance(schema, dict) else {"type": "object"}
     return {
         "post": {
@@ -322,10 +320,11 @@ def _has_feedback(answer: Mapping[str, Any]) -> bool:
 
 def _without_ours(answer: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return an answer, a success too, without what a server says in our name; None where it says nothing so."""
-    result = answer.get("result")
-    meta = result.get("_meta") if isinstance(result, dict) else None
-    kept = {name: one for name, one in meta.items() if not name.startswith(_OURS)} if isinstance(meta, dict) else meta
-    return None if kept == meta else {**answer, "result": {**result, "_meta": kept}}
+    match answer.get("result"):
+        case {"_meta": dict() as meta, **result} if any(name.startswith(_OURS) for name in meta):
+            kept = {name: one for name, one in meta.items() if not name.startswith(_OURS)}
+            return {**answer, "result": {**result, "_meta": kept}}
+    return None
 
 
 def _end(message: bytes) -> bytes:
