@@ -190,6 +190,22 @@ def test_a_fault_of_a_tool_is_the_calls_where_its_schema_refuses_the_call() -> N
     assert found == {"7": "replace /body/params/arguments/limit 7", 7: None}
 
 
+@pytest.mark.parametrize("text", ["Error executing tool t", "Error calling tool 't'", "Error executing tool t: "])
+def test_a_text_that_names_the_tool_alone_says_nothing_of_the_arguments(text: str) -> None:
+    """`t` is no argument that the text is about: then nothing but the schema tells what is wrong."""
+    found = []
+    for limit in ("7", 7):
+        session = relay()
+        schema = {"type": "object", "properties": {"t": {"type": "string"}, **SCHEMA["properties"]}}
+        listed(session, {"tools": [{"name": "t", "inputSchema": schema}], "names": ["t"]})
+        refused = {"isError": True, "content": [{"type": "text", "text": text}]}
+        answer = json.dumps({"jsonrpc": "2.0", "id": 2, "result": refused})
+        _, got = called(session, {"tool": "t", "arguments": {"t": "x", "limit": limit}, "answer": answer})
+        feedback = feedback_of(json.loads(got))
+        found.append(None if feedback is None else said(feedback))
+    assert found == ["replace /body/params/arguments/limit 7", None]
+
+
 def test_a_near_tool_is_offered_where_it_takes_the_arguments() -> None:
     session = relay()
     tools = [
