@@ -140,6 +140,11 @@ def names_no_cause(message: str) -> bool:
     return {one.row.partition(".")[2] for one in read(message).said} == {"fault.own"}
 
 
+def is_of_program(message: str) -> bool:
+    """Whether all that a text says is that a program met a value that it has no use for."""
+    return {one.row.partition(".")[2] for one in read(message).said} == {"fault.program"}
+
+
 def is_of_route(message: str) -> bool:
     """Whether a text says that there is no such method or path."""
     return bool(read(message).of(Kind.ROUTE))

@@ -20,6 +20,7 @@ from uuid import uuid4
 
 import orjson
 
+from corrigible.adapters.formats.statement import is_fault, is_of_program
 from corrigible.adapters.formats.wrapped_calls import text_of_tool
 from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.statistics import Recorder
@@ -28,7 +29,6 @@ from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
 from corrigible.rules.pointer import escape
-from corrigible.rules.safety.nearness import all_near
 from corrigible.rules.schema_repair.first_violation import first_violation
 
 from .for_client import FAILURE, INVALID_PARAMS, Questions, Wishes, answered, as_result, failure, wishes_of
@@ -44,8 +44,8 @@ _MOST_WAITING: Final = 256
 _MOST_TOOLS: Final = 2000
 _JSON: Final = [("content-type", "application/json")]
 _METHODS: Final = (b'"tools/list"', b'"tools/call"', b'"initialize"')
-_CALL: Final = "tools/call"
-"""What stands for the tool where a call names none of the list: the name is a member of the body."""
+_CALL: Final = "/call"
+"""The path of a call that names no tool of the list: the name is a member of the body."""
 _FAULT: Final = 500
 _STATUSES: Final = {-32603: _FAULT, -32601: 404}
 """By the codes of JSON-RPC 2.0, section 5.1. All others are 400."""
@@ -106,9 +106,9 @@ class Tools:
         properties = schema.get("properties") if isinstance(schema, dict) else None
         return isinstance(properties, dict) and _MEMBER in properties
 
-    def takes(self, name: str, arguments: Any) -> bool:
+    def takes(self, name: Any, arguments: Any) -> bool:
         """Whether the schema of a tool, as far as one is known, takes some arguments."""
-        schema = self.known.get(name, {}).get("inputSchema")
+        schema = self.known[name].get("inputSchema") if isinstance(name, str) and name in self.known else None
         return not isinstance(schema, dict) or first_violation(arguments, schema) is None
 
     def corrector(self) -> HttpCorrector:
@@ -116,13 +116,6 @@ class Tools:
         if self._corrector is None:
             self._corrector = self._made(description(self.known.values()))
         return self._corrector
-
-    def corrector_of_names(self, name: str, arguments: Any) -> HttpCorrector:
-        """Return what corrects a call of a tool that is not listed: a near one that does not take it is not meant."""
-        unfit = {one for one in all_near(name, [*self.known]) if not self.takes(one, arguments)}
-        names = [one for one in self.known if one not in unfit] or [*self.known]
-        schema = {"properties": {"name": {"type": "string", "enum": names}}, "required": ["name"]}
-        return self._made(description([{"name": _CALL, "inputSchema": schema}]))
 
 
 class Relay:
@@ -227,13 +220,14 @@ class Relay:
         error, started = answer.get("error"), time.time()
         arguments = params.get("arguments") or {}
         is_known = name in self._tools.known or not self._tools.known
-        corrector = self._tools.corrector() if is_known else self._tools.corrector_of_names(name, arguments)
-        body = arguments if is_known else params
+        corrector, body = self._tools.corrector(), arguments if is_known else params
         status = _STATUSES.get(error.get("code", 0), 400) if isinstance(error, dict) else 400
-        if status == _FAULT and not self._tools.takes(name, arguments):
-            status = 400  # SDKs give this code to whatever a tool raises
+        if is_of_program(text):  # SDKs give the code of a fault to whatever a tool raises, or none
+            status = _FAULT if self._tools.takes(name, arguments) else 400
+        elif is_fault(text):
+            status = _FAULT
         native = HttpExchange(
-            RequestHead("POST", path_of(name if is_known else _CALL), _JSON),
+            RequestHead("POST", path_of(name) if is_known else _CALL, _JSON),
             orjson.dumps(body),
             ResponseHead(status if is_known else 400, _JSON),
             orjson.dumps({"message": text}),
@@ -242,8 +236,11 @@ class Relay:
         outcome = run_with_lookups_sync(steps, lambda lookup: NO_ANSWER, corrector.limits)
         seconds = time.time() - started
         entry = Entry(started, id, "CALL", name, status, "untouched", seconds * 1000, correction=seconds)
-        self._recorder.write(with_outcome(entry, outcome))
-        if outcome.feedback is None:
+        suggestions = () if is_known or outcome.feedback is None else outcome.feedback.get("suggestions") or ()
+        edits = [edit for suggestion in suggestions for edit in suggestion.get("patch") or ()]
+        takes = all(self._tools.takes(edit.get("value"), arguments) for edit in edits)  # the near tool, if one is told
+        self._recorder.write(with_outcome(entry, outcome if takes else None))
+        if outcome.feedback is None or not takes:
             return None
         feedback: dict[str, Any] = _placed(outcome.feedback, "/body/params/arguments" if is_known else "/body/params")
         for suggestion in () if is_known else feedback.get("suggestions") or ():
@@ -260,8 +257,17 @@ def path_of(tool: str) -> str:
 
 def description(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return an OpenAPI description in which each tool is an operation, whose body are the arguments of a call."""
-    operations = {path_of(tool["name"]): _operation(tool["name"], tool.get("inputSchema")) for tool in tools}
-    return {"openapi": "3.1.0", "info": {"title": "Tools", "version": "1"}, "paths": operations}
+    listed = list(tools)
+    names = {"type": "string", "enum": [tool["name"] for tool in listed]}
+    call = {"type": "object", "properties": {"name": names}, "required": ["name"]}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Tools", "version": "1"},
+        "paths": {
+            **{path_of(tool["name"]): _operation(tool["name"], tool.get("inputSchema")) for tool in listed},
+            **({_CALL: _operation("tools/call", call)} if listed else {}),
+        },
+    }
 
 
 def _operation(name: str, schema: Any) -> dict[str, Any]:
