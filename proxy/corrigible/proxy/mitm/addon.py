@@ -259,7 +259,7 @@ class CorrectionAddon:
             corrector, relay = self._api(flow).corrector, self._relay(flow)
             head, content, limits = response_head(response), response.raw_content or b"", corrector.limits
             by_tools: Rewrite | None = None  # it has a line of its own in the log
-            has_rules = any(profile.pack.rules for profile in corrector.engine.profiles)
+            has_rules = relay is not None and any(profile.pack.rules for profile in corrector.engine.profiles)
             if relay is not None and not has_rules:
                 by_tools = changed_answer(head, content, relay.of_server, limits.body)
             if by_tools is None:
