@@ -113,8 +113,8 @@ def test_another_tool_is_never_called_without_a_question() -> None:
     assert all(one["safety"]["requires_confirmation"] for one in feedback["suggestions"])
 
 
-SCHEMA = {"type": "object", "properties": {"limit": {"type": "integer"}}, "required": ["limit"]}
-TEXT = {"type": "text", "text": "limit must be an integer"}
+SCHEMA: Any = {"type": "object", "properties": {"limit": {"type": "integer"}}, "required": ["limit"]}
+TEXT: Any = {"type": "text", "text": "limit must be an integer"}
 REFUSED: Any = {"isError": True, "content": [TEXT]}
 
 

@@ -7,7 +7,6 @@ this, and no name of a result is sent unasked.
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
@@ -29,16 +28,16 @@ class Seen:
     """The results of a session."""
 
     def __init__(self) -> None:
-        self._results: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
+        self._results: dict[str, Mapping[str, Any]] = {}
 
     def keep(self, tool: Mapping[str, Any], result: Mapping[str, Any], length: int) -> None:
         """Keep a result, if the tool says that it only reads."""
         if length > _LONGEST or (tool.get("annotations") or {}).get("readOnlyHint") is not True:
             return
+        self._results.pop(tool["name"], None)
         self._results[tool["name"]] = result
-        self._results.move_to_end(tool["name"])
-        if len(self._results) > _MOST_RESULTS:
-            self._results.popitem(last=False)
+        while len(self._results) > _MOST_RESULTS:
+            del self._results[next(iter(self._results))]
 
     def add_choices(self, feedback: Mapping[str, Any], params: Mapping[str, Any], text: str) -> None:
         """Add choices to the only question of feedback, where a text says that what was sent is not there."""
@@ -58,11 +57,10 @@ class Seen:
 
 def _names(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts in a result: in its structure, and in what its content is as JSON, or the lines of that."""
-    bodies = [result.get("structuredContent")]
+    yield from (one for _, one in leaves(result.get("structuredContent")) if isinstance(one, str))
     for item in result.get("content") or ():
-        text = item.get("text") or ""
         try:
-            bodies.append(json.loads(text))
+            body = json.loads(text := item.get("text") or "")
         except (ValueError, RecursionError):
-            bodies.append(text.splitlines())
-    yield from (one for body in bodies for _, one in leaves(body) if isinstance(one, str))
+            body = text.splitlines()
+        yield from (one for _, one in leaves(body) if isinstance(one, str))

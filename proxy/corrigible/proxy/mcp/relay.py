@@ -176,7 +176,7 @@ class Relay:
         asked = self._asked.pop(json.dumps(parsed["id"]), None) if "id" in parsed and "method" not in parsed else None
         try:
             if (own := _without_ours(parsed)) is not None:
-                parsed, message = own, json.dumps(own).encode() + _end(message)
+                parsed, message = own, json.dumps(own).encode() + message[len(message.rstrip(b"\r\n")) :]
             if asked is None:
                 return message
             if asked.method == "tools/list":
@@ -198,7 +198,7 @@ class Relay:
             return message
         id = uuid4().hex
         feedback = self._feedback(asked.params, name, answer, text, id)
-        end = _end(message)
+        end = message[len(message.rstrip(b"\r\n")) :]
         wishes = wishes_of(asked.params)
         is_invalid = "error" in answer and answer["error"].get("code") == INVALID_PARAMS
         if is_invalid and (wishes.results or self._tools.wishes.results):
@@ -331,10 +331,6 @@ def _without_ours(answer: Mapping[str, Any]) -> dict[str, Any] | None:
             kept = {name: one for name, one in meta.items() if not name.startswith(_OURS)}
             return {**answer, "result": {**result, "_meta": kept}}
     return None
-
-
-def _end(message: bytes) -> bytes:
-    return message[len(message.rstrip(b"\r\n")) :]
 
 
 def _with_feedback(
