@@ -18,9 +18,8 @@ from corrigible.schema.credential_name import is_secret_parameter
 from corrigible.schema.document import leaves
 
 _MOST_RESULTS: Final = 4
-"""The newest of each tool, of the tools that were called last."""
 _LONGEST: Final = 1 << 15
-"""Bytes of the answer that has a result."""
+"""Bytes of an answer whose result is kept."""
 _MOST_NAMES: Final = 2000
 
 
@@ -31,7 +30,7 @@ class Seen:
         self._results: dict[str, Mapping[str, Any]] = {}
 
     def keep(self, tool: Mapping[str, Any], result: Mapping[str, Any], length: int) -> None:
-        """Keep a result, if the tool says that it only reads."""
+        """Keep the newest result of a tool, if the tool says that it only reads."""
         if length > _LONGEST or (tool.get("annotations") or {}).get("readOnlyHint") is not True:
             return
         self._results.pop(tool["name"], None)

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import orjson
 
-from corrigible.adapters.formats.statement import is_fault, is_of_program
+from corrigible.adapters.formats.statement import is_all, is_fault
 from corrigible.adapters.formats.wrapped_calls import text_of_tool
 from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.statistics import Recorder
@@ -222,7 +222,7 @@ class Relay:
         is_known = name in self._tools.known or not self._tools.known
         corrector, body = self._tools.corrector(), arguments if is_known else params
         status = _STATUSES.get(error.get("code", 0), 400) if isinstance(error, dict) else 400
-        if is_of_program(text):  # SDKs give the code of a fault to whatever a tool raises, or none
+        if is_all(text, "fault.program"):  # SDKs give the code of a fault to whatever a tool raises, or none
             status = _FAULT if self._tools.takes(name, arguments) else 400
         elif is_fault(text):
             status = _FAULT
