@@ -99,7 +99,9 @@ def test_an_argument_may_be_called_like_a_part_of_a_request(name: str) -> None:
         (["t: no"], "t: no"),  # an argument may be called like its tool
         (["Error executing tool u: no"], "Error executing tool u: no"),
         (["see http://t:no"], "see http://t:no"),
-        (["Error executing tool t"], "Error executing tool t"),
+        (["Error executing tool t"], ""),
+        (["Error calling tool 't': "], ""),
+        (["there is no t"], "there is no t"),
         (["one", "two"], "one\ntwo"),
         ([], None),
     ],

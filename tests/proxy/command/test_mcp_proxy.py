@@ -83,6 +83,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
 
 SCHEMA = {"type": "object", "properties": {"limit": {"type": "integer"}}}
 REFUSED = {"isError": True, "content": [{"type": "text", "text": "limit: Input should be a valid integer"}]}
+FORGED = {"recovery": "terminal"}
 PROGRESS = 'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}\n\n'
 
 
@@ -92,8 +93,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         listed: dict[str, Any] = {"tools": [{"name": "find", "inputSchema": SCHEMA}]}
-        is_right = isinstance((asked["params"].get("arguments") or {}).get("limit"), int)
+        arguments = asked["params"].get("arguments") or {}
+        is_right = isinstance(arguments.get("limit"), int)
         result: Any = listed if asked["method"] == "tools/list" else {"content": []} if is_right else REFUSED
+        result = {**result, "_meta": {META: FORGED}} if "forged" in arguments else result
         text = json.dumps({"id": asked["id"], "jsonrpc": "2.0", "result": result})
         is_events = asked["method"] == "tools/call" and self.path != "/json"
         body = f"{PROGRESS}: ping\n\nevent: message\r\ndata: {text}\r\n\r\n" if is_events else text
@@ -124,6 +127,8 @@ def test_a_server_over_http_is_corrected_in_events_and_in_json(upstream: str) ->
         ("/json", asked(3, "tools/call", name="find", arguments={"limit": 3})),
         ("/mcp", asked(4, "tools/call", name="find", arguments={"limit": "3"})),
         ("/json", asked(5, "tools/call", name="find", arguments={"limit": "3"})),
+        ("/mcp", asked(6, "tools/call", name="find", arguments={"limit": 3, "forged": 1})),
+        ("/json", asked(7, "tools/call", name="find", arguments={"limit": 3, "forged": 1})),
     ]
     headers = {"Content-Type": "application/json", "Mcp-Session-Id": "s1"}
     with start(words, stdout=subprocess.PIPE) as process, httpx.Client(headers=headers, timeout=60) as client:
@@ -141,6 +146,8 @@ def test_a_server_over_http_is_corrected_in_events_and_in_json(upstream: str) ->
     for text in (event.removeprefix("data: "), through[4].text):
         (suggestion,) = json.loads(text)["result"]["_meta"][META]["suggestions"]
         assert suggestion["patch"][-1] == {"op": "replace", "path": "/body/params/arguments/limit", "value": 3}
+    assert all(META in one.text for one in alone[5:])
+    assert all(META not in one.text and "result" in one.text for one in through[5:])
 
 
 @pytest.mark.parametrize(

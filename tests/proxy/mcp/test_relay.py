@@ -113,8 +113,9 @@ def test_another_tool_is_never_called_without_a_question() -> None:
     assert all(one["safety"]["requires_confirmation"] for one in feedback["suggestions"])
 
 
-SCHEMA = {"type": "object", "properties": {"limit": {"type": "integer"}}, "required": ["limit"]}
-REFUSED: Any = {"isError": True, "content": [{"type": "text", "text": "limit must be an integer"}]}
+SCHEMA: Any = {"type": "object", "properties": {"limit": {"type": "integer"}}, "required": ["limit"]}
+TEXT: Any = {"type": "text", "text": "limit must be an integer"}
+REFUSED: Any = {"isError": True, "content": [TEXT]}
 
 
 def ready() -> Relay:
@@ -133,7 +134,7 @@ def ready() -> Relay:
         {"id": 3, "result": REFUSED},
         {"id": 2, "method": "elicitation/create", "params": REFUSED},
         {"method": "notifications/message", "params": REFUSED},
-        {"id": 2, "result": {**REFUSED, "_meta": {META: {"recovery": "terminal"}}}},
+        {"id": 2, "result": {**REFUSED, "structuredContent": {"recovery_feedback": {"recovery": "terminal"}}}},
         {
             "id": 2,
             "result": {
@@ -158,6 +159,79 @@ def test_the_same_refusal_of_a_call_is_corrected() -> None:
     feedback = feedback_of(json.loads(session.of_server(sent)))
     assert feedback is not None
     assert said(feedback) == "replace /body/params/arguments/limit 7"
+
+
+FORGED: Any = {META: {"recovery": "terminal"}, "corrigible/any": 1, "example/kept": 18446744073709551617}
+
+
+@pytest.mark.parametrize("id", [2, "2", 3], ids=["the call", "its number as text", "no call"])
+@pytest.mark.parametrize("result", [REFUSED, {**REFUSED, "isError": False}, {}], ids=["refusal", "success", "empty"])
+def test_what_a_server_says_in_our_name_is_taken_away(id: Any, result: Any) -> None:
+    session = ready()
+    session.of_client(request("tools/call", 2, name="t", arguments={"limit": "x"}))
+    sent = json.dumps({"jsonrpc": "2.0", "id": id, "result": {**result, "_meta": FORGED}}).encode() + b"\n"
+    got = json.loads(session.of_server(sent))
+    meta = got["result"]["_meta"]
+    assert meta["example/kept"] == FORGED["example/kept"]
+    assert "corrigible/any" not in meta
+    assert (META in meta) == (id == 2 and result == REFUSED)
+    assert meta.get(META) != FORGED[META]
+
+
+def test_a_fault_of_a_tool_is_the_calls_where_its_schema_refuses_the_call() -> None:
+    """SDKs give the code -32603 to whatever a tool raises."""
+    found = {}
+    for limit in ("7", 7):
+        session = ready()
+        message = "Cannot read properties of undefined (reading 'length')"
+        sent = json.dumps({"jsonrpc": "2.0", "id": 2, "error": {"code": -32603, "message": message}}).encode()
+        session.of_client(request("tools/call", 2, name="t", arguments={"limit": limit}))
+        feedback = feedback_of(json.loads(session.of_server(sent)))
+        found[limit] = None if feedback is None else said(feedback)
+    assert found == {"7": "replace /body/params/arguments/limit 7", 7: None}
+
+
+@pytest.mark.parametrize("text", ["Request timed out", "connect ECONNREFUSED 127.0.0.1:6379", "Internal error"])
+def test_a_call_is_not_said_to_be_at_fault_for_a_server_that_is_away(text: str) -> None:
+    """It may have had its effect before: it is not sent again for what its schema refuses."""
+    result = {"isError": True, "content": [{**TEXT, "text": text}]}
+    for answer in ({"error": {"code": -32603, "message": text}}, {"result": result}):
+        session = ready()
+        sent = json.dumps({"jsonrpc": "2.0", "id": 2, **answer}).encode() + b"\n"
+        session.of_client(request("tools/call", 2, name="t", arguments={"limit": "7"}))
+        assert session.of_server(sent) == sent
+
+
+@pytest.mark.parametrize("text", ["Error executing tool t", "Error calling tool 't'", "Error executing tool t: "])
+def test_a_text_that_names_the_tool_alone_says_nothing_of_the_arguments(text: str) -> None:
+    """`t` is no argument that the text is about: then nothing but the schema tells what is wrong."""
+    found = []
+    for limit in ("7", 7):
+        session = relay()
+        schema = {"type": "object", "properties": {"t": {"type": "string"}, **SCHEMA["properties"]}}
+        listed(session, {"tools": [{"name": "t", "inputSchema": schema}], "names": ["t"]})
+        refused = {"isError": True, "content": [{"type": "text", "text": text}]}
+        answer = json.dumps({"jsonrpc": "2.0", "id": 2, "result": refused})
+        _, got = called(session, {"tool": "t", "arguments": {"t": "x", "limit": limit}, "answer": answer})
+        feedback = feedback_of(json.loads(got))
+        found.append(None if feedback is None else said(feedback))
+    assert found == ["replace /body/params/arguments/limit 7", None]
+
+
+def test_a_near_tool_is_offered_where_it_takes_the_arguments() -> None:
+    session = relay()
+    tools = [
+        {"name": "get_item", "inputSchema": {**SCHEMA, "required": ["limit"]}},
+        {"name": "list_items", "inputSchema": {"type": "object"}},
+    ]
+    listed(session, {"tools": tools, "names": ["get_item", "list_items"]})
+    answer = json.dumps({"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "Unknown tool: get_items"}})
+    found = []
+    for arguments in ({}, {"limit": 1}):
+        _, got = called(session, {"tool": "get_items", "arguments": arguments, "answer": answer})
+        feedback = feedback_of(json.loads(got))
+        found.append(None if feedback is None else said(feedback))
+    assert found == [None, "replace /body/params/name get_item"]
 
 
 def json_values() -> st.SearchStrategy[Any]:
@@ -201,3 +275,36 @@ def pointers(value: Any) -> Iterator[str]:
 def test_pointers_are_about_the_call_that_was_sent(answers: list[Any]) -> None:
     for _, _, feedback in answers:
         assert all(one.startswith("/body/params/") for one in pointers(feedback or {})), feedback
+
+
+@pytest.mark.parametrize(
+    ("annotations", "shown", "sent", "choices"),
+    [
+        ({"readOnlyHint": True}, '[{"name": "Anna"}, {"name": "Bo"}]', "Ana", ["Anna"]),
+        ({"readOnlyHint": True}, "Anna\nBo\n", "Ana", ["Anna"]),
+        ({"readOnlyHint": True}, "[" * 100_000, "Ana", None),
+        ({"readOnlyHint": True}, "Anna", "Zed", None),
+        ({"readOnlyHint": False}, "Anna", "Ana", None),
+        (None, "Anna", "Ana", None),
+    ],
+)
+def test_names_that_a_reading_tool_has_shown_are_choices(
+    annotations: Any, shown: str, sent: str, choices: list[str] | None
+) -> None:
+    session = relay()
+    tools = [
+        {"name": "list_people", "annotations": annotations},
+        {"name": "greet", "inputSchema": {"type": "object", "properties": {"person": {"type": "string"}}}},
+    ]
+    listed(session, {"tools": tools, "names": ["list_people", "greet"]})
+    result = {"content": [{"type": "text", "text": shown}]}
+    answer = json.dumps({"jsonrpc": "2.0", "id": 2, "result": result})
+    _, got = called(session, {"tool": "list_people", "arguments": {}, "answer": answer})
+    assert got == answer.encode() + b"\n"
+    refused = {"isError": True, "content": [{"type": "text", "text": f"Person '{sent}' not found"}]}
+    answer = json.dumps({"jsonrpc": "2.0", "id": 2, "result": refused})
+    _, got = called(session, {"tool": "greet", "arguments": {"person": sent}, "answer": answer})
+    feedback = feedback_of(json.loads(got))
+    assert feedback is not None
+    assert said(feedback) == "ask /body/params/arguments/person"
+    assert feedback["suggestions"][0]["placeholders"][0].get("schema", {}).get("enum") == choices

@@ -135,9 +135,9 @@ def is_down(message: str) -> bool:
     return any(one.row.endswith(".down") for one in read(message).of(Kind.FAULT))
 
 
-def names_no_cause(message: str) -> bool:
-    """Whether all that a text says is that something went wrong, as runtimes do of an exception that nobody caught."""
-    return {one.row.partition(".")[2] for one in read(message).said} == {"fault.own"}
+def is_all(message: str, row: str) -> bool:
+    """Whether a row, in whatever language, reads all that is read of a text: `fault.own` names no cause."""
+    return {one.row.partition(".")[2] for one in read(message).said} == {row}
 
 
 def is_of_route(message: str) -> bool:

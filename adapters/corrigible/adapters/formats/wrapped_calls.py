@@ -69,6 +69,8 @@ def _plain(text: str, tool: str) -> str:
         words = head[:_LONGEST_HEAD].split()
         is_of_tool = len(words) > 1 and words[-1].strip("'\"`") == tool
         is_of_sdk = words[:2] == ["MCP", "error"] or words == ["Input", "validation", "error"]
+        if is_of_tool and "tool" in words[:-1] and not rest:
+            return ""
         if not (is_of_tool or is_of_sdk) or not rest[:1].isspace() or "\n" in head:
             return text
         text = rest.lstrip()

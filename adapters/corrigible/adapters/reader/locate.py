@@ -20,11 +20,11 @@ from corrigible.adapters.formats.statement import (
     code_of_value,
     code_said,
     has_word,
+    is_all,
     is_down,
     is_fault,
     is_of_route,
     is_of_state,
-    names_no_cause,
 )
 from corrigible.adapters.operation import NOTHING
 from corrigible.rules.budget import remaining
@@ -376,7 +376,7 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
     if error.pointer.startswith(("/path", "/query")):
         error = error._replace(pointer="")
     chose_none, is_told = error.type in _CHOSE_NONE, error.likely[0].is_told
-    names_cause = error.type != "UNKNOWN" or not names_no_cause(error.message)
+    names_cause = error.type != "UNKNOWN" or not is_all(error.message, "fault.own")
     is_fault_alone = chose_none and (
         (not is_told and names_cause and is_fault(error.message)) or is_down(error.message)
     )

@@ -20,6 +20,7 @@ from uuid import uuid4
 
 import orjson
 
+from corrigible.adapters.formats.statement import is_all, is_fault
 from corrigible.adapters.formats.wrapped_calls import text_of_tool
 from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.statistics import Recorder
@@ -28,10 +29,14 @@ from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
 from corrigible.rules.pointer import escape
+from corrigible.rules.schema_repair.first_violation import first_violation
 
 from .for_client import FAILURE, INVALID_PARAMS, Questions, Wishes, answered, as_result, failure, wishes_of
+from .lookup import Seen
 
-META: Final = "corrigible/recovery_feedback"
+_OURS: Final = "corrigible/"
+"""What our members of `_meta` begin with. A server writes none of them."""
+META: Final = f"{_OURS}recovery_feedback"
 """The member of `_meta` with the feedback as JSON: for clients, not for the model."""
 _MEMBER: Final = "recovery_feedback"
 _MOST_WAITING: Final = 256
@@ -41,7 +46,8 @@ _JSON: Final = [("content-type", "application/json")]
 _METHODS: Final = (b'"tools/list"', b'"tools/call"', b'"initialize"')
 _CALL: Final = "/call"
 """The path of a call that names no tool of the list: the name is a member of the body."""
-_STATUSES: Final = {-32603: 500, -32601: 404}
+_FAULT: Final = 500
+_STATUSES: Final = {-32603: _FAULT, -32601: 404}
 """By the codes of JSON-RPC 2.0, section 5.1. All others are 400."""
 _PLACES: Final = frozenset({"path", "from", "pointer", "loses"})
 """Members of feedback that are pointers into the request."""
@@ -79,6 +85,7 @@ class Tools:
         self.wishes = Wishes()
         """Of the client that listed them."""
         self.questions = Questions()
+        self.seen = Seen()
         self._corrector: HttpCorrector | None = None
         """None where the tools have changed since it was made."""
 
@@ -98,6 +105,11 @@ class Tools:
         schema = self.known.get(name, {}).get("outputSchema")
         properties = schema.get("properties") if isinstance(schema, dict) else None
         return isinstance(properties, dict) and _MEMBER in properties
+
+    def takes(self, name: Any, arguments: Any) -> bool:
+        """Whether the schema of a tool, as far as one is known, takes some arguments."""
+        schema = self.known[name].get("inputSchema") if isinstance(name, str) and name in self.known else None
+        return not isinstance(schema, dict) or first_violation(arguments, schema) is None
 
     def corrector(self) -> HttpCorrector:
         """Return what corrects calls of these tools. It is made when the first call is refused."""
@@ -162,9 +174,11 @@ class Relay:
             return message
         parsed = _parsed(message)
         asked = self._asked.pop(json.dumps(parsed["id"]), None) if "id" in parsed and "method" not in parsed else None
-        if asked is None:
-            return message
         try:
+            if (own := _without_ours(parsed)) is not None:
+                parsed, message = own, json.dumps(own).encode() + message[len(message.rstrip(b"\r\n")) :]
+            if asked is None:
+                return message
             if asked.method == "tools/list":
                 result = parsed.get("result")
                 listed = result.get("tools") if isinstance(result, dict) else None
@@ -178,6 +192,8 @@ class Relay:
     def _answered(self, asked: _Asked, answer: Mapping[str, Any], message: bytes) -> bytes:
         name = asked.params.get("name")
         text = text_of_tool(answer, str(name))
+        if text is None and name in self._tools.known and isinstance(answer.get("result"), dict):
+            self._tools.seen.keep(self._tools.known[name], answer["result"], len(message))
         if text is None or not isinstance(name, str) or _has_feedback(answer):
             return message
         id = uuid4().hex
@@ -201,11 +217,15 @@ class Relay:
         self, params: Mapping[str, Any], name: str, answer: Mapping[str, Any], text: str, id: str
     ) -> dict[str, Any] | None:
         """Return the feedback about a refused call, in pointers into that call."""
-        corrector = self._tools.corrector()
         error, started = answer.get("error"), time.time()
-        status = _STATUSES.get(error.get("code", 0), 400) if isinstance(error, dict) else 400
+        arguments = params.get("arguments") or {}
         is_known = name in self._tools.known or not self._tools.known
-        body = params.get("arguments") or {} if is_known else params
+        corrector, body = self._tools.corrector(), arguments if is_known else params
+        status = _STATUSES.get(error.get("code", 0), 400) if isinstance(error, dict) else 400
+        if is_all(text, "fault.program"):  # SDKs give the code of a fault to whatever a tool raises, or none
+            status = _FAULT if self._tools.takes(name, arguments) else 400
+        elif is_fault(text):
+            status = _FAULT
         native = HttpExchange(
             RequestHead("POST", path_of(name) if is_known else _CALL, _JSON),
             orjson.dumps(body),
@@ -216,13 +236,17 @@ class Relay:
         outcome = run_with_lookups_sync(steps, lambda lookup: NO_ANSWER, corrector.limits)
         seconds = time.time() - started
         entry = Entry(started, id, "CALL", name, status, "untouched", seconds * 1000, correction=seconds)
-        self._recorder.write(with_outcome(entry, outcome))
-        if outcome.feedback is None:
+        suggestions = () if is_known or outcome.feedback is None else outcome.feedback.get("suggestions") or ()
+        edits = [edit for suggestion in suggestions for edit in suggestion.get("patch") or ()]
+        takes = all(self._tools.takes(edit.get("value"), arguments) for edit in edits)  # the near tool, if one is told
+        self._recorder.write(with_outcome(entry, outcome if takes else None))
+        if outcome.feedback is None or not takes:
             return None
         feedback: dict[str, Any] = _placed(outcome.feedback, "/body/params/arguments" if is_known else "/body/params")
         for suggestion in () if is_known else feedback.get("suggestions") or ():
             # A name that is near may be of a tool that does the opposite.
             suggestion["safety"] = {**(suggestion.get("safety") or {}), "requires_confirmation": True}
+        self._tools.seen.add_choices(feedback, params, text)
         return feedback
 
 
@@ -297,7 +321,16 @@ def _pointer(text: str, root: str) -> str:
 
 def _has_feedback(answer: Mapping[str, Any]) -> bool:
     """Whether the server speaks of corrections itself: nobody could tell whose they are."""
-    return _MEMBER in json.dumps(answer)  # `META` ends with it
+    return _MEMBER in json.dumps(answer)
+
+
+def _without_ours(answer: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return an answer, a success too, without what a server says in our name; None where it says nothing so."""
+    match answer.get("result"):
+        case {"_meta": dict() as meta, **result} if any(name.startswith(_OURS) for name in meta):
+            kept = {name: one for name, one in meta.items() if not name.startswith(_OURS)}
+            return {**answer, "result": {**result, "_meta": kept}}
+    return None
 
 
 def _with_feedback(

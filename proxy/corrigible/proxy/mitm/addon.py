@@ -23,7 +23,7 @@ from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
 from corrigible.proxy.http.codec import changed_answer
 from corrigible.proxy.http.corrector import HttpOutcome, size_to_read
 from corrigible.proxy.http.lookup_client import LookupClient, Origin
-from corrigible.proxy.http.messages import DOCUMENTS, HttpExchange, bytes_of, text_of
+from corrigible.proxy.http.messages import DOCUMENTS, HttpExchange, Rewrite, bytes_of, text_of
 from corrigible.proxy.mcp.over_http import EventStream, Sessions
 from corrigible.proxy.mcp.relay import Relay
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, Unanswered, kind_of, unanswered
@@ -271,15 +271,19 @@ class CorrectionAddon:
         outcome: HttpOutcome | None = None
         why, lookups, correction = Unanswered(None, None), 0, 0.0
         try:
-            limits = self._api(flow).corrector.limits
-            attempt = await self._dispatcher.attempt(self._task(flow, response), fetch, limits)
-            outcome, why, lookups, correction = attempt.outcome, attempt.why, attempt.lookups, attempt.seconds
-            rewrite = outcome.rewrite if outcome is not None else None
-            if (relay := self._relay(flow)) is not None and not _is_by_rule(outcome):
-                head, content = response_head(response), response.raw_content or b""
+            corrector, relay = self._api(flow).corrector, self._relay(flow)
+            head, content, limits = response_head(response), response.raw_content or b"", corrector.limits
+            by_tools: Rewrite | None = None  # it has a line of its own in the log
+            has_rules = relay is not None and any(profile.pack.rules for profile in corrector.engine.profiles)
+            if relay is not None and not has_rules:
                 by_tools = changed_answer(head, content, relay.of_server, limits.body)
-                if by_tools is not None:  # it has a line of its own in the log
-                    outcome, rewrite = None, by_tools
+            if by_tools is None:
+                attempt = await self._dispatcher.attempt(self._task(flow, response), fetch, limits)
+                outcome, why, lookups, correction = attempt.outcome, attempt.why, attempt.lookups, attempt.seconds
+                if relay is not None and has_rules and not _is_by_rule(outcome):
+                    by_tools = changed_answer(head, content, relay.of_server, limits.body)
+            outcome = outcome if by_tools is None else None
+            rewrite = outcome.rewrite if outcome is not None else by_tools
             if rewrite is not None:
                 rewrite_response(flow.request, response, rewrite)
         except Exception as problem:
