@@ -103,6 +103,12 @@ class DescribesDocuments(Described, Protocol):
         """Return what mends a request; None where its document and values are not what is wrong."""
         ...
 
+    def cautioned(
+        self, request: Request, errors: Sequence[Violation], body: Json, suggestions: Sequence[dict[str, Any]]
+    ) -> Sequence[dict[str, Any]]:
+        """Return suggestions as they are after a request of which a part may have been done."""
+        ...
+
     def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
         """Return the call of a document that an error is about."""
         ...

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -26,7 +27,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .arguments import Call, Edited, definitions, json_schema, literal, needed, of_field, of_variables, printed
-from .document import Document, Fix, Problem, Splice, parsed, span, spliced, unclosed
+from .document import Document, Fix, Problem, Splice, key, parsed, removed, span, spliced, unclosed
 
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5
@@ -123,6 +124,57 @@ class GraphQlDescription(Described):
             return None
         return Mending(self, request, sent, errors, group).repair()
 
+    def cautioned(
+        self, request: Request, errors: Sequence[Violation], body: Json, suggestions: Sequence[dict[str, Any]]
+    ) -> Sequence[dict[str, Any]]:
+        """Return suggestions as they are after a mutation of which a part may have run: each has to be confirmed.
+
+        Its fields run in their order (GraphQL specification, October 2021, section 6.2.2).
+        """
+        sent = Sent.of(request)
+        ast = parsed(sent.text) if sent is not None and "mutation" in sent.text else None
+        if sent is None or ast is None:
+            return suggestions
+        document = Document(self.schema, sent.text, ast, sent.variables)
+        operation = document.operation(sent.operation)
+        if operation is None or operation.operation is not g.OperationType.MUTATION:
+            return suggestions
+        called = [key(one) for one in document.selected([operation])]
+        paths = [path for one in errors if isinstance(path := one.native.get("path"), list) and path[:1]]
+        failed = {str(path[0]) for path in paths}.intersection(called)
+        is_run = isinstance(body, dict) and "data" in body and not paths and not self.mended(request, errors, "")
+        if not (failed or is_run) or (len(called) == 1 and all(len(path) == 1 for path in paths)):
+            return suggestions
+        return [self._after_a_part(one, sent, failed) for one in suggestions]
+
+    def _after_a_part(self, suggestion: Mapping[str, Any], sent: Sent, failed: Collection[str]) -> dict[str, Any]:
+        """Return a suggestion that has to be confirmed, without the fields that have run where they are known."""
+        out = {**suggestion, "safety": {**suggestion["safety"], "requires_confirmation": True}}
+        place, patch = f"{sent.base}/query", list(suggestion.get("patch", ()))
+        written = [one for one in patch if one["path"] == place and one["op"] == "replace"]
+        text = str(written[0]["value"]) if written else sent.text
+        said = _MAY_RUN_AGAIN
+        if (patch or "placeholders" in suggestion) and (rest := self._without_run(text, failed)):
+            out["patch"] = [
+                {"op": "replace", "path": place, "value": rest},
+                *(one for one in patch if one not in written),
+            ]
+            out["patch"].sort(key=lambda one: one["op"] != "test")
+            out["parameters"], said = {}, _LEFT_OUT_AS_RUN
+        return {**out, "message": f"{suggestion.get('message', '')} {said}".strip()}
+
+    def _without_run(self, text: str, failed: Collection[str]) -> str:
+        """Return a document without the fields before the refused one; empty where it would be wrong, or none are."""
+        ast = parsed(text)
+        document = Document(self.schema, text, ast, {}) if ast is not None else None
+        if document is None or len(document.operations) != 1:
+            return ""
+        roots = list(document.operations[0].selection_set.selections)
+        before = list(itertools.takewhile(lambda one: isinstance(one, g.FieldNode) and key(one) not in failed, roots))
+        rest = spliced(text, [removed(one, text) for one in before])
+        ast = parsed(rest) if failed and 0 < len(before) < len(roots) else None
+        return "" if ast is None or Document(self.schema, rest, ast, {}).problems() else rest
+
     def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
         """Return the field whose resolver refuses its arguments, as a call with the status that the code stands for."""
         request, path = exchange.request, error.native.get("path")
@@ -154,6 +206,8 @@ class GraphQlDescription(Described):
         )
 
 
+_MAY_RUN_AGAIN: Final = "A part of this mutation may have run already, and would run again."
+_LEFT_OUT_AS_RUN: Final = "The fields of the mutation before it have run already, and are left out."
 _OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage"})
 _CONFLICT: Final = 409
 _STATUSES: Final[Mapping[str, int]] = {

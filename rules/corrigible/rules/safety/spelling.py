@@ -84,6 +84,26 @@ def _may_be_other(word: str, other: str) -> bool:
     return is_known(word) or (len(word) <= _SHORT and not _is_shortened(word, other))
 
 
+@cached(4096)
+def is_other_unit(name: str, meant: str) -> bool:
+    """Whether two names do not end with the same unit: `weight_g`, `weightKg` and `weight` are three."""
+    one, two = ((split_words(text) or ("",))[-1] for text in (name, meant))
+    if is_same(name, meant) or one == two or _UNITS.isdisjoint((one, two)):
+        return False
+    return min(len(one), len(two)) <= _SHORT or not (is_plural(one, two) or slips(one, two, 1) <= 1)
+
+
+_UNITS: Final = frozenset(
+    (
+        "g kg mg ug lb lbs oz gram grams kilograms pounds ounces mm cm m km ft inch inches feet yards mi miles meters"
+        " metres ns us ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days week weeks"
+        " month months year years cent cents euro euros eur usd gbp dollar dollars pence pct percent bps b kb mb gb tb"
+        " kib mib gib byte bytes bit bits px pt ml l liter liters litre litres gal gallons celsius fahrenheit kelvin"
+        " w kw kwh wh pa bar psi hz khz mhz"
+    ).split()
+)
+
+
 def may_be_other_value(text: str, value: str) -> bool:
     """Whether a text is the first of two words of a value, or one of both is a code and the other has a letter more.
 
