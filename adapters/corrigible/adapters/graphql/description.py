@@ -262,8 +262,7 @@ class Mending:
             self._marks += ["Unexpected", "Expected", "Syntax", "syntax"]
             ast = parsed(self._text)
         if ast is not None:
-            kinds = {one.operation.value for one in ast.definitions if isinstance(one, g.OperationDefinitionNode)}
-            self._kind = kinds.pop() if len(kinds) == 1 else ""
+            self._kind = _kind(ast)
         if ast is not None and (named := self._named(ast)) is not None:
             return repair_of(named, "The request names no single operation of the document.", "NO_OPERATION")
         for _ in range(_MOST_ROUNDS):
@@ -349,7 +348,9 @@ class Mending:
             if call is None and f"{self._sent.base}/variables{violation.pointer.removeprefix('/body')}" in asked:
                 continue
             if self._is_first:
-                self._marks += [violation.value, violation.pointer.rpartition("/")[2]]
+                ops = made.suggestions[0].get("patch", ()) if made is not None and made.suggestions else ()
+                places = [violation.pointer, *(str(op["path"]) for op in ops if op["op"] == "move")]
+                self._marks += [violation.value, *(one.rpartition("/")[2] for one in places)]
             only = made.suggestions[0] if made is not None and len(made.suggestions) == 1 else None
             if made is None:
                 continue
@@ -500,7 +501,7 @@ class Mending:
         out = edit(
             violation, self._request, patch, said, requires_confirmation=not self._is_sure or not (sure or asked)
         )
-        if self._kind == "query":
+        if self._kind == "query" and (text == "" or _kind(parsed(text)) in ("query", "")):
             out["safety"]["side_effects"] = "none"
         if asked:
             out["applicability"] = "HAS_PLACEHOLDERS"
@@ -543,6 +544,13 @@ class Mending:
         if isinstance(evidence := out.get("evidence"), dict) and "pointer" in evidence:
             out["evidence"] = {**evidence, "pointer": f"{self._sent.base}/query"}
         return out
+
+
+def _kind(ast: g.DocumentNode | None) -> str:
+    """Return what all operations of a document are; empty where they differ."""
+    definitions = ast.definitions if ast is not None else ()
+    kinds = {one.operation.value for one in definitions if isinstance(one, g.OperationDefinitionNode)}
+    return kinds.pop() if len(kinds) == 1 else ""
 
 
 def _places(ops: Sequence[Mapping[str, Json]], asked: Sequence[tuple[str, Mapping[str, Json]]]) -> list[str]:

@@ -258,6 +258,9 @@ class Document:
 
     def field(self, node: g.FieldNode) -> Iterator[Fix]:
         """Rename a field, or select it on the only types that have it. An alias stays, so the answer keeps its name."""
+        if other := list(self._as_other_root(node)):
+            yield from other
+            return
         context, name = self.contexts[id(node)], node.name.value
         fields = getattr(context.parent, "fields", {})
         near = [one for one in near_names(name, [*fields]) if _fits(fields[one], node)]
@@ -272,6 +275,18 @@ class Document:
             for owner in owners:
                 text = f"... on {owner} {{ {self._text(node)} }}"
                 yield Fix(f"Select it where the object is of type {owner}.", ((*span(node), text),), len(owners) == 1)
+
+    def _as_other_root(self, node: g.FieldNode) -> Iterator[Fix]:
+        """Yield the document as another operation, where all that one selects are fields of that one's type."""
+        operation = next((one for one in self.operations if node in one.selection_set.selections), None)
+        selected = _inside(operation)
+        for kind in (g.OperationType.QUERY, g.OperationType.MUTATION):
+            fields = getattr(self.schema.get_root_type(kind), "fields", {})
+            if operation and all(isinstance(one, g.FieldNode) and one.name.value in fields for one in selected):
+                start, end = span(operation)[0], span(operation)[0] + len(operation.operation.value)
+                is_short = self.text[start] == "{"
+                splice = (start, start, f"{kind.value} ") if is_short else (start, end, kind.value)
+                yield Fix(f"Send it as a {kind.value}.", (splice,))
 
     def argument(self, node: g.ArgumentNode) -> Iterator[Fix]:
         definition, above = self.contexts[id(node)].definition, self.contexts[id(node)].above

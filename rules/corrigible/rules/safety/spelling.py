@@ -85,23 +85,35 @@ def _may_be_other(word: str, other: str) -> bool:
 
 
 @cached(4096)
-def is_other_unit(name: str, meant: str) -> bool:
-    """Whether two names do not end with the same unit: `weight_g`, `weightKg` and `weight` are three."""
-    one, two = ((split_words(text) or ("",))[-1] for text in (name, meant))
-    if is_same(name, meant) or one == two or _UNITS.isdisjoint((one, two)):
+def is_other_meaning(name: str, meant: str) -> bool:
+    """Whether a name has another unit than one that is near, or none, or is its opposite.
+
+    `weight_g`, `weightKg` and `weight` are three, `onlyUnavailable` is not `onlyAvailable`.
+    """
+    one, two = split_words(name), split_words(meant)
+    if is_same(name, meant) or not one or not two:
         return False
-    return min(len(one), len(two)) <= _SHORT or not (is_plural(one, two) or slips(one, two, 1) <= 1)
+    if len(one) == len(two) and any(map(_is_opposite, one, two)):
+        return True
+    last, other = one[-1], two[-1]
+    if last == other or _units().isdisjoint((last, other)):
+        return False
+    return min(len(last), len(other)) <= _SHORT or not (is_plural(last, other) or slips(last, other, 1) <= 1)
 
 
-_UNITS: Final = frozenset(
-    (
-        "g kg mg ug lb lbs oz gram grams kilograms pounds ounces mm cm m km ft inch inches feet yards mi miles meters"
-        " metres ns us ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days week weeks"
-        " month months year years cent cents euro euros eur usd gbp dollar dollars pence pct percent bps b kb mb gb tb"
-        " kib mib gib byte bytes bit bits px pt ml l liter liters litre litres gal gallons celsius fahrenheit kelvin"
-        " w kw kwh wh pa bar psi hz khz mhz"
-    ).split()
-)
+def _is_opposite(word: str, other: str) -> bool:
+    shorter, longer = sorted((word, other), key=len)
+    return len(shorter) > _SHORT and longer.endswith(shorter) and longer.removesuffix(shorter) in _OPPOSITES
+
+
+_OPPOSITES: Final = ("un", "in", "im", "ir", "il", "dis", "de", "non", "not", "no", "anti", "mis", "re", "pre", "post")
+
+
+@cache
+def _units() -> frozenset[str]:
+    """Return the words for units of mass, length, time, money, data and the like."""
+    text = files(__package__).joinpath("units.txt").read_text("utf-8")
+    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
 
 def may_be_other_value(text: str, value: str) -> bool:

@@ -28,7 +28,7 @@ from corrigible.rules.safety.nearness import (
     nearest,
     slips,
 )
-from corrigible.rules.safety.spelling import is_form, is_other_unit, may_be_other_word
+from corrigible.rules.safety.spelling import is_form, is_known, is_other_meaning, may_be_other_word
 from corrigible.schema.document import leaves, scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -98,14 +98,18 @@ def is_other_name(name: str, meant: str) -> bool:
     if is_same(name, meant):
         return False
     one, two = words(name), words(meant)
-    if is_other_unit(name, meant) or may_be_other_word(name, meant):
+    if is_other_meaning(name, meant) or may_be_other_word(name, meant):
         return True
     if len(one) != len(two):
         return not is_slip(name, meant) or {*one} <= {*two} or {*two} <= {*one}
     pairs = [*zip(one, two, strict=True)]
-    if any(first.endswith("ed") is not second.endswith("ed") for first, second in pairs):
+    if any(_is_past(first) is not _is_past(second) for first, second in pairs):
         return True  # another tense
     return not all(is_slip(*pair) or abbreviates(*pair) or abbreviates(*pair[::-1]) for pair in pairs)
+
+
+def _is_past(word: str) -> bool:
+    return word.endswith("ed") and is_known(word)
 
 
 def _begins(name: str, other: str) -> bool:
@@ -477,7 +481,7 @@ def _is_other(source: str, target: str, request: Request) -> bool:
     Who only reads gets what was not asked for, and sees it.
     """
     name, meant = segments(source)[-1], segments(target)[-1]
-    if is_other_unit(name, meant):
+    if is_other_meaning(name, meant):
         return True
     if request.method in READS or is_same(name, meant):
         return False
