@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -60,6 +61,8 @@ class Sent(NamedTuple):
     variables: Mapping[str, Json]
     operation: Json
     may_edit_variables: bool
+    is_text: bool = False
+    """Whether the variables of a body were sent as JSON in a text."""
 
     @classmethod
     def of(cls, request: Request) -> Sent | None:
@@ -68,13 +71,14 @@ class Sent(NamedTuple):
         if not isinstance(text, str) or request.form:
             return None
         base: Literal["/body", "/query"] = "/query" if request.body is None else "/body"
-        if base == "/query" and isinstance(variables, str):
+        is_text = isinstance(variables, str)
+        if isinstance(variables, str):
             try:
                 variables = json.loads(variables)
             except ValueError:
                 return None
         sent = variables if isinstance(variables, dict) else {}
-        return cls(base, text, sent, held.get("operationName"), base == "/body")
+        return cls(base, text, sent, held.get("operationName"), base == "/body", is_text and base == "/body")
 
 
 class GraphQlDescription(Described):
@@ -145,9 +149,11 @@ class GraphQlDescription(Described):
         is_run = isinstance(body, dict) and "data" in body and not paths and not self.mended(request, errors, "")
         if not (failed or is_run) or (len(called) == 1 and all(len(path) == 1 for path in paths)):
             return suggestions
-        return [self._after_a_part(one, sent, failed) for one in suggestions]
+        return [self._after_a_part(one, request, sent, failed) for one in suggestions]
 
-    def _after_a_part(self, suggestion: Mapping[str, Any], sent: Sent, failed: Collection[str]) -> dict[str, Any]:
+    def _after_a_part(
+        self, suggestion: Mapping[str, Any], request: Request, sent: Sent, failed: Collection[str]
+    ) -> dict[str, Any]:
         """Return a suggestion that has to be confirmed, without the fields that have run where they are known."""
         out = {**suggestion, "safety": {**suggestion["safety"], "requires_confirmation": True}}
         place, patch = f"{sent.base}/query", list(suggestion.get("patch", ()))
@@ -155,11 +161,9 @@ class GraphQlDescription(Described):
         text = str(written[0]["value"]) if written else sent.text
         said = _MAY_RUN_AGAIN
         if (patch or "placeholders" in suggestion) and (rest := self._without_run(text, failed)):
-            out["patch"] = [
-                {"op": "replace", "path": place, "value": rest},
-                *(one for one in patch if one not in written),
-            ]
-            out["patch"].sort(key=lambda one: one["op"] != "test")
+            new = _writing(request, sent.base, rest)
+            kept = [one for one in patch if one["op"] == "test" or one["path"] not in [op["path"] for op in new]]
+            out["patch"] = sorted([*new, *kept], key=lambda one: one["op"] != "test")
             out["parameters"], said = {}, _LEFT_OUT_AS_RUN
         return {**out, "message": f"{suggestion.get('message', '')} {said}".strip()}
 
@@ -255,6 +259,10 @@ class Mending:
         self._is_first = True
 
     def repair(self) -> Repair | None:
+        if self._sent.is_text and any("variables" in one.message for one in self._errors):
+            self._note("Send the variables as an object.")
+            self._marks.append("variables")
+            self._ops.append({"op": "replace", "path": "/body/variables", "value": dict(self._variables)})
         if (ast := parsed(self._text)) is None:
             if not (more := unclosed(self._text)):
                 return repair_of(self._question(_SYNTAX), "The document cannot be read.", "NO_DOCUMENT")
@@ -503,10 +511,11 @@ class Mending:
         )
         if self._kind == "query" and (text == "" or _kind(parsed(text)) in ("query", "")):
             out["safety"]["side_effects"] = "none"
+        if asked or len(self._text) > _LONGEST_TEST:
+            out["parameters"] = {}  # a long document is written once
         if asked:
             out["applicability"] = "HAS_PLACEHOLDERS"
             out["placeholders"] = [{"pointer": place, "ask": "user", "schema": dict(one)} for place, one in asked]
-            out["parameters"] = {}
         if not patch:
             del out["patch"]
         return out
@@ -518,12 +527,18 @@ class Mending:
         base = self._sent.base
         patch: list[dict[str, Json]] = []
         if text != self._sent.text:
-            short = len(self._sent.text) <= _LONGEST_TEST
+            short = len(self._sent.text) <= _LONGEST_TEST and _plain(self._sent.text) == self._sent.text
             patch += [{"op": "test", "path": f"{base}/query", "value": self._sent.text}] if short else []
-            patch.append({"op": "replace", "path": f"{base}/query", "value": text})
+            patch += _writing(self._request, base, text)
         held = self._request.body if base == "/body" else self._request.query
         lacks = isinstance(held, Mapping) and not isinstance(held.get("variables"), dict)
-        if lacks and any(place.startswith(f"{base}/variables") for place in _places(ops, asked)):
+        if self._sent.is_text and ops and ops[0]["path"] != "/body/variables":
+            patch.append({"op": "replace", "path": "/body/variables", "value": dict(self._sent.variables)})
+        elif (
+            lacks
+            and not self._sent.is_text
+            and any(place.startswith(f"{base}/variables") for place in _places(ops, asked))
+        ):
             patch.append({"op": "add", "path": f"{base}/variables", "value": {}})
         return [*patch, *ops]
 
@@ -544,6 +559,22 @@ class Mending:
         if isinstance(evidence := out.get("evidence"), dict) and "pointer" in evidence:
             out["evidence"] = {**evidence, "pointer": f"{self._sent.base}/query"}
         return out
+
+
+def _plain(text: str) -> str:
+    """Return a document without a byte order mark, with line feeds only: nothing of it means another thing."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _writing(request: Request, base: str, text: str) -> list[dict[str, Json]]:
+    """Return the operations that write a document, and its hash where it was sent as a persisted one."""
+    text = _plain(text)
+    out: list[dict[str, Json]] = [{"op": "replace", "path": f"{base}/query", "value": text}]
+    match request.body:
+        case {"extensions": {"persistedQuery": {"sha256Hash": str()}}} if base == "/body":
+            value = hashlib.sha256(text.encode()).hexdigest()
+            out.append({"op": "replace", "path": "/body/extensions/persistedQuery/sha256Hash", "value": value})
+    return out
 
 
 def _kind(ast: g.DocumentNode | None) -> str:

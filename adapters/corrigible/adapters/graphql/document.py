@@ -191,7 +191,7 @@ class Document:
     def _problem(self, rule: str, nodes: tuple[Any, ...]) -> Problem | None:
         if rule == v.ValuesOfCorrectTypeRule.__name__ and any(self._is_of_field(one) for one in nodes):
             return None  # arguments are judged by the schema of their field
-        mend, question = _RULES.get(rule, (None, ""))
+        mend, question = _RULES.get(rule, _RULES[_OTHER])
         fixes = tuple(mend(self, *nodes)) if mend is not None and nodes else ()
         return Problem(rule if rule in _RULES else _OTHER, nodes, fixes, question + self._known(rule, nodes))
 
