@@ -220,6 +220,8 @@ _STATUSES: Final[Mapping[str, int]] = {
     "CONFLICT": _CONFLICT,
     **dict.fromkeys(("TOO_MANY_REQUESTS", "RATE_LIMITED", "THROTTLED", "RATE_LIMIT_EXCEEDED"), 429),
     **dict.fromkeys(("INTERNAL_SERVER_ERROR", "INTERNAL", "INTERNAL_ERROR"), 500),
+    **dict.fromkeys(("SERVICE_UNAVAILABLE", "UNAVAILABLE"), 503),
+    **dict.fromkeys(("GATEWAY_TIMEOUT", "DEADLINE_EXCEEDED", "TIMEOUT"), 504),
 }
 """By the code of an error: the status of HTTP that says the same. Any other code is about what was sent."""
 _LEAST_STATUS: Final = 400
