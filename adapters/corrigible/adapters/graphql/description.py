@@ -60,7 +60,6 @@ class Sent(NamedTuple):
     text: str
     variables: Mapping[str, Json]
     operation: Json
-    may_edit_variables: bool
     is_text: bool = False
     """Whether the variables of a body were sent as JSON in a text."""
 
@@ -78,7 +77,7 @@ class Sent(NamedTuple):
             except ValueError:
                 return None
         sent = variables if isinstance(variables, dict) else {}
-        return cls(base, text, sent, held.get("operationName"), base == "/body", is_text and base == "/body")
+        return cls(base, text, sent, held.get("operationName"), is_text and base == "/body")
 
 
 class GraphQlDescription(Described):
@@ -398,10 +397,7 @@ class Mending:
         if call is not None:
             return call.outward(suggestion)
         base = f"{self._sent.base}/variables"
-        ops = [
-            {name: f"{base}{str(value)[5:]}" if name in ("path", "from") else value for name, value in op.items()}
-            for op in suggestion.get("patch", ())
-        ]
+        ops = _at(suggestion.get("patch", ()), "/body", base)
         asked = [(f"{base}{str(one['pointer'])[5:]}", one["schema"]) for one in suggestion.get("placeholders", ())]
         return Edited((), tuple(ops), tuple(asked))
 
@@ -507,7 +503,7 @@ class Mending:
         patch = self._patch(text or self._text, ops, asked)
         violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
         said = " ".join(dict.fromkeys([*self._said, *([message] if message else [])]))
-        sure = is_sure and self._is_sure and self._is_told() and self._sent.may_edit_variables >= bool(ops or asked)
+        sure = is_sure and self._is_sure and self._is_told() and (self._sent.base == "/body" or not (ops or asked))
         out = edit(
             violation, self._request, patch, said, requires_confirmation=not self._is_sure or not (sure or asked)
         )
@@ -549,7 +545,7 @@ class Mending:
         if not (suggestion.get("patch") or suggestion.get("placeholders")) or suggestion.get("steps"):
             return None if suggestion.get("steps") else dict(suggestion)
         edited = call.outward(suggestion)
-        if edited is None or (not self._sent.may_edit_variables and (edited.ops or edited.asked)):
+        if edited is None or (self._sent.base == "/query" and (edited.ops or edited.asked)):
             return None
         out = {name: one for name, one in suggestion.items() if name not in ("patch", "placeholders", "verification")}
         out["parameters"] = {}
@@ -590,16 +586,20 @@ def _places(ops: Sequence[Mapping[str, Json]], asked: Sequence[tuple[str, Mappin
     return [*(str(one["path"]) for one in ops), *(place for place, _ in asked)]
 
 
+def _at(ops: Sequence[Mapping[str, Any]], old: str, new: str) -> list[dict[str, Json]]:
+    """Return operations with their places below another one."""
+    return [
+        {name: new + value.removeprefix(old) if name in ("path", "from") else value for name, value in op.items()}
+        for op in ops
+    ]
+
+
 def _after(variables: dict[str, Json], ops: Sequence[Mapping[str, Any]], base: str) -> dict[str, Json] | None:
     """Return variables after operations on them; None where one cannot be done."""
     import jsonpatch
 
-    own = [
-        {name: str(value).removeprefix(base) if name in ("path", "from") else value for name, value in op.items()}
-        for op in ops
-    ]
     try:
-        out: dict[str, Json] = jsonpatch.apply_patch(variables, own)
+        out: dict[str, Json] = jsonpatch.apply_patch(variables, _at(ops, base, ""))
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
         return None
     return out

@@ -103,13 +103,9 @@ def is_other_name(name: str, meant: str) -> bool:
     if len(one) != len(two):
         return not is_slip(name, meant) or {*one} <= {*two} or {*two} <= {*one}
     pairs = [*zip(one, two, strict=True)]
-    if any(_is_past(first) is not _is_past(second) for first, second in pairs):
+    if any(first.endswith("ed") + second.endswith("ed") == 1 and is_known(first) for first, second in pairs):
         return True  # another tense
     return not all(is_slip(*pair) or abbreviates(*pair) or abbreviates(*pair[::-1]) for pair in pairs)
-
-
-def _is_past(word: str) -> bool:
-    return word.endswith("ed") and is_known(word)
 
 
 def _begins(name: str, other: str) -> bool:
