@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Repair
@@ -101,6 +101,12 @@ class DescribesDocuments(Described, Protocol):
 
     def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
         """Return what mends a request; None where its document and values are not what is wrong."""
+        ...
+
+    def cautioned(
+        self, request: Request, errors: Sequence[Violation], body: Json, suggestions: Sequence[dict[str, Any]]
+    ) -> Sequence[dict[str, Any]]:
+        """Return suggestions as they are after a request of which a part may have been done."""
         ...
 
     def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:

@@ -32,8 +32,12 @@ def _is_json_post(method: str, path: str, headers: Mapping[str, str]) -> bool:
     return method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
 
 
+def _may_be_graphql(method: str, path: str, headers: Mapping[str, str]) -> bool:
+    return method == "GET" or _is_json_post(method, path, headers)
+
+
 _DIALECTS: Final[Mapping[str, Adapter]] = {
-    "graphql": Adapter(name="graphql", formats=(GRAPHQL,), may_refuse=_is_json_post, placement="graphql"),
+    "graphql": Adapter(name="graphql", formats=(GRAPHQL,), may_refuse=_may_be_graphql, placement="graphql"),
     "a2a": Adapter("a2a", (A2A,), may_refuse=_is_json_post, placement="mcp", description=lambda: CALLS),
     "mcp": Adapter(name="mcp", formats=(MCP,), may_refuse=_is_json_post, placement="mcp"),
 }

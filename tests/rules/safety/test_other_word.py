@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrigible.rules.safety.spelling import may_be_other_word
+from corrigible.rules.safety.spelling import is_other_meaning, may_be_other_word
 from tests._support.rows import rows
 
 
@@ -91,3 +91,27 @@ def test_a_word_of_few_letters_may_be_another_one(text: str, near: str) -> None:
 )
 def test_another_spelling_is_no_other_word(text: str, near: str) -> None:
     assert not may_be_other_word(text, near)
+
+
+@rows(
+    ("name", "meant", "is_other"),
+    [
+        ("weightG", "weightKg", True),
+        ("weightg", "weightKg", True),
+        ("weight_lb", "weight_kg", True),
+        ("amount", "amountCents", True),
+        ("priceEuros", "priceCents", True),
+        ("timeout_s", "timeout_ms", True),
+        ("delta_kg", "delta", True),
+        ("onlyUnavailable", "onlyAvailable", True),
+        ("non_empty", "empty", False),  # a word more, which others find
+        ("weight_kg", "weightKg", False),
+        ("weight", "wieght", False),
+        ("durationMinuts", "durationMinutes", False),
+        ("duration_minute", "duration_minutes", False),
+        ("amuont_cents", "amount_cents", False),
+        ("", "kg", False),
+    ],
+)
+def test_another_unit_and_the_opposite_are_another_meaning(name: str, meant: str, *, is_other: bool) -> None:
+    assert is_other_meaning(name, meant) is is_other

@@ -6,6 +6,7 @@ import pytest
 
 from corrigible.rules.schema_repair.names import (
     INSTEAD,
+    is_other_name,
     may_limit,
     misspelt,
     near_names,
@@ -440,3 +441,36 @@ def test_a_list_of_named_things_is_referred_to_by_their_names() -> None:
     body["mounts"][0]["name"] = "other"
     (removal,) = unknown("volumes", body, mounts={"type": "array"})
     assert removal["op"] == "remove"
+
+
+@rows(
+    ("name", "meant", "is_other"),
+    [
+        ("startedAt", "startsAt", True),
+        ("acceptsPatients", "acceptsNewPatients", True),
+        ("creditLimitEuros", "creditLimitCents", True),
+        ("isPaid", "isUnpaid", True),
+        ("onlyActive", "active", True),
+        ("titel", "title", False),
+        ("fullNmae", "fullName", False),
+        ("pageCuont", "pageCount", False),
+        ("page_count", "pageCount", False),
+        ("desc", "description", False),
+        ("inclued", "include", False),
+        ("productsid", "productId", False),
+    ],
+)
+def test_a_name_of_other_words_is_another_name(name: str, meant: str, *, is_other: bool) -> None:
+    assert is_other_name(name, meant) is is_other
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_value_of_another_unit_is_sent_once_somebody_agrees(method: str) -> None:
+    number = {"type": "number"}
+    part, query, body = ("query", {"weightG": "2500"}, None) if method == "GET" else ("body", {}, {"weightG": 2500})
+    around = {"type": "object", "properties": {"weightKg": number}, "required": ["weightKg"]}
+    violation = SchemaViolation(f"/{part}/weightKg", "required", number, siblings=("weightKg",), parent_schema=around)
+    found = misspelt(violation, Request(method, "/quotes", query, {}, body))
+    assert found is not None
+    assert found.suggestions[0]["patch"][-1]["op"] == "move"
+    assert found.suggestions[0]["safety"]["requires_confirmation"]

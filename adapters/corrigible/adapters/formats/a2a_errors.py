@@ -52,6 +52,11 @@ class A2aCalls(Undescribed):
     def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
         return None
 
+    def cautioned(
+        self, request: Request, errors: Sequence[Violation], body: Json, suggestions: Sequence[dict[str, Any]]
+    ) -> Sequence[dict[str, Any]]:
+        return suggestions
+
     def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
         match exchange.request.body:
             case {"method": str() as method, "params": dict() as params} if error.code != _NO_METHOD:

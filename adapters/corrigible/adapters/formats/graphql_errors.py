@@ -5,6 +5,7 @@ An answer with data is a partial success: nobody has to send it again, and nothi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -26,7 +27,10 @@ class GraphQlFormat:
             return ()
         if not is_asked(exchange.request):
             return ()
-        return [_of_query(one, exchange.request) for one in listed if isinstance(one, dict) and "message" in one]
+        items = [one for one in listed if isinstance(one, dict) and "message" in one]
+        if "data" not in body:
+            items = [{**one, "path": None} if _is_of_document(one.get("path")) else one for one in items]
+        return [_of_query(one, exchange.request) for one in items]
 
 
 def is_asked(request: Request) -> bool:
@@ -35,6 +39,14 @@ def is_asked(request: Request) -> bool:
     extensions = held.get("extensions")
     is_persisted = isinstance(extensions, dict) and "persistedQuery" in extensions
     return not request.form and (isinstance(held.get("query"), str) or is_persisted)
+
+
+def _is_of_document(path: Json) -> bool:
+    """Whether a path begins with an operation or fragment, as that of a validation error of Ruby: nothing was run."""
+    return isinstance(path, list) and bool(path) and _DEFINITION.fullmatch(str(path[0])) is not None
+
+
+_DEFINITION: Final = re.compile(r"(?:query|mutation|subscription)(?: \w+)?|fragment \w+")
 
 
 def holds_something(data: Json) -> bool:
@@ -48,7 +60,8 @@ def _of_query(item: Mapping[str, Json], request: Request) -> Violation:
     code = text(extensions, "code") if isinstance(extensions, dict) else ""
     told = (one for one in told_in(message, request) if one.pointer.startswith("/body/variables"))
     place = next(told, Told("", message))
-    return Violation(code, message, place.pointer, place.keyword, native=others(item))
+    native = {name: one for name, one in others(item).items() if one is not None}
+    return Violation(code, message, place.pointer, place.keyword, native=native)
 
 
 GRAPHQL: Final = GraphQlFormat()

@@ -191,7 +191,7 @@ class Call:
         self.body = {name: value for name, value in body.items() if value is not MISSING}
 
     def request(self) -> Request:
-        return Request("POST", f"/{self.name}", body=self.body)
+        return Request("POST", f"/{self.name}", headers={"content-type": _MEDIA}, body=self.body)
 
     def place(self, pointer: str) -> tuple[Any, str]:
         """Return the node that a place of the call leads to; of a variable its place in the request. Neither: None."""
@@ -215,13 +215,14 @@ class Call:
         splices, ops = list[Splice](), list[dict[str, Json]]()
         asked: list[tuple[str, Mapping[str, Json]]] = []
         for op in suggestion.get("patch", ()):
-            made = self._operation(op)
+            made = self._operation(op) if str(op["path"]).startswith("/body/") else None
             if made is None:
                 return None
             splices += made[0]
             ops += made[1]
         for one in suggestion.get("placeholders", ()):
-            lifted = self._lifted(str(one["pointer"]), one["schema"])
+            is_inside = str(one["pointer"]).startswith("/body/")
+            lifted = self._lifted(str(one["pointer"]), one["schema"]) if is_inside else None
             if lifted is None:
                 return None
             splices += lifted.splices

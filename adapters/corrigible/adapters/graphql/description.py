@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -26,7 +28,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .arguments import Call, Edited, definitions, json_schema, literal, needed, of_field, of_variables, printed
-from .document import Document, Fix, Problem, Splice, parsed, span, spliced, unclosed
+from .document import Document, Fix, Problem, Splice, key, parsed, removed, span, spliced, unclosed
 
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5
@@ -58,7 +60,8 @@ class Sent(NamedTuple):
     text: str
     variables: Mapping[str, Json]
     operation: Json
-    may_edit_variables: bool
+    is_text: bool = False
+    """Whether the variables of a body were sent as JSON in a text."""
 
     @classmethod
     def of(cls, request: Request) -> Sent | None:
@@ -67,13 +70,14 @@ class Sent(NamedTuple):
         if not isinstance(text, str) or request.form:
             return None
         base: Literal["/body", "/query"] = "/query" if request.body is None else "/body"
-        if base == "/query" and isinstance(variables, str):
+        is_text = isinstance(variables, str)
+        if isinstance(variables, str):
             try:
                 variables = json.loads(variables)
             except ValueError:
                 return None
         sent = variables if isinstance(variables, dict) else {}
-        return cls(base, text, sent, held.get("operationName"), base == "/body")
+        return cls(base, text, sent, held.get("operationName"), is_text and base == "/body")
 
 
 class GraphQlDescription(Described):
@@ -123,6 +127,57 @@ class GraphQlDescription(Described):
             return None
         return Mending(self, request, sent, errors, group).repair()
 
+    def cautioned(
+        self, request: Request, errors: Sequence[Violation], body: Json, suggestions: Sequence[dict[str, Any]]
+    ) -> Sequence[dict[str, Any]]:
+        """Return suggestions as they are after a mutation of which a part may have run: each has to be confirmed.
+
+        Its fields run in their order (GraphQL specification, October 2021, section 6.2.2).
+        """
+        sent = Sent.of(request)
+        ast = parsed(sent.text) if sent is not None and "mutation" in sent.text else None
+        if sent is None or ast is None:
+            return suggestions
+        document = Document(self.schema, sent.text, ast, sent.variables)
+        operation = document.operation(sent.operation)
+        if operation is None or operation.operation is not g.OperationType.MUTATION:
+            return suggestions
+        called = [key(one) for one in document.selected([operation])]
+        paths = [path for one in errors if isinstance(path := one.native.get("path"), list) and path[:1]]
+        failed = {str(path[0]) for path in paths}.intersection(called)
+        is_run = isinstance(body, dict) and "data" in body and not paths and not self.mended(request, errors, "")
+        if not (failed or is_run) or (len(called) == 1 and all(len(path) == 1 for path in paths)):
+            return suggestions
+        return [self._after_a_part(one, request, sent, failed) for one in suggestions]
+
+    def _after_a_part(
+        self, suggestion: Mapping[str, Any], request: Request, sent: Sent, failed: Collection[str]
+    ) -> dict[str, Any]:
+        """Return a suggestion that has to be confirmed, without the fields that have run where they are known."""
+        out = {**suggestion, "safety": {**suggestion["safety"], "requires_confirmation": True}}
+        place, patch = f"{sent.base}/query", list(suggestion.get("patch", ()))
+        written = [one for one in patch if one["path"] == place and one["op"] == "replace"]
+        text = str(written[0]["value"]) if written else sent.text
+        said = _MAY_RUN_AGAIN
+        if (patch or "placeholders" in suggestion) and (rest := self._without_run(text, failed)):
+            new = _writing(request, sent.base, rest)
+            kept = [one for one in patch if one["op"] == "test" or one["path"] not in [op["path"] for op in new]]
+            out["patch"] = sorted([*new, *kept], key=lambda one: one["op"] != "test")
+            out["parameters"], said = {}, _LEFT_OUT_AS_RUN
+        return {**out, "message": f"{suggestion.get('message', '')} {said}".strip()}
+
+    def _without_run(self, text: str, failed: Collection[str]) -> str:
+        """Return a document without the fields before the refused one; empty where it would be wrong, or none are."""
+        ast = parsed(text)
+        document = Document(self.schema, text, ast, {}) if ast is not None else None
+        if document is None or len(document.operations) != 1:
+            return ""
+        roots = list(document.operations[0].selection_set.selections)
+        before = list(itertools.takewhile(lambda one: isinstance(one, g.FieldNode) and key(one) not in failed, roots))
+        rest = spliced(text, [removed(one, text) for one in before])
+        ast = parsed(rest) if failed and 0 < len(before) < len(roots) else None
+        return "" if ast is None or Document(self.schema, rest, ast, {}).problems() else rest
+
     def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
         """Return the field whose resolver refuses its arguments, as a call with the status that the code stands for."""
         request, path = exchange.request, error.native.get("path")
@@ -154,6 +209,8 @@ class GraphQlDescription(Described):
         )
 
 
+_MAY_RUN_AGAIN: Final = "A part of this mutation may have run already, and would run again."
+_LEFT_OUT_AS_RUN: Final = "The fields of the mutation before it have run already, and are left out."
 _OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage"})
 _CONFLICT: Final = 409
 _STATUSES: Final[Mapping[str, int]] = {
@@ -162,6 +219,8 @@ _STATUSES: Final[Mapping[str, int]] = {
     "CONFLICT": _CONFLICT,
     **dict.fromkeys(("TOO_MANY_REQUESTS", "RATE_LIMITED", "THROTTLED", "RATE_LIMIT_EXCEEDED"), 429),
     **dict.fromkeys(("INTERNAL_SERVER_ERROR", "INTERNAL", "INTERNAL_ERROR"), 500),
+    **dict.fromkeys(("SERVICE_UNAVAILABLE", "UNAVAILABLE"), 503),
+    **dict.fromkeys(("GATEWAY_TIMEOUT", "DEADLINE_EXCEEDED", "TIMEOUT"), 504),
 }
 """By the code of an error: the status of HTTP that says the same. Any other code is about what was sent."""
 _LEAST_STATUS: Final = 400
@@ -201,6 +260,10 @@ class Mending:
         self._is_first = True
 
     def repair(self) -> Repair | None:
+        if self._sent.is_text and any("variables" in one.message for one in self._errors):
+            self._note("Send the variables as an object.")
+            self._marks.append("variables")
+            self._ops.append({"op": "replace", "path": "/body/variables", "value": dict(self._variables)})
         if (ast := parsed(self._text)) is None:
             if not (more := unclosed(self._text)):
                 return repair_of(self._question(_SYNTAX), "The document cannot be read.", "NO_DOCUMENT")
@@ -208,8 +271,7 @@ class Mending:
             self._marks += ["Unexpected", "Expected", "Syntax", "syntax"]
             ast = parsed(self._text)
         if ast is not None:
-            kinds = {one.operation.value for one in ast.definitions if isinstance(one, g.OperationDefinitionNode)}
-            self._kind = kinds.pop() if len(kinds) == 1 else ""
+            self._kind = _kind(ast)
         if ast is not None and (named := self._named(ast)) is not None:
             return repair_of(named, "The request names no single operation of the document.", "NO_OPERATION")
         for _ in range(_MOST_ROUNDS):
@@ -295,7 +357,9 @@ class Mending:
             if call is None and f"{self._sent.base}/variables{violation.pointer.removeprefix('/body')}" in asked:
                 continue
             if self._is_first:
-                self._marks += [violation.value, violation.pointer.rpartition("/")[2]]
+                ops = made.suggestions[0].get("patch", ()) if made is not None and made.suggestions else ()
+                places = [violation.pointer, *(str(op["path"]) for op in ops if op["op"] == "move")]
+                self._marks += [violation.value, *(one.rpartition("/")[2] for one in places)]
             only = made.suggestions[0] if made is not None and len(made.suggestions) == 1 else None
             if made is None:
                 continue
@@ -333,10 +397,7 @@ class Mending:
         if call is not None:
             return call.outward(suggestion)
         base = f"{self._sent.base}/variables"
-        ops = [
-            {name: f"{base}{str(value)[5:]}" if name in ("path", "from") else value for name, value in op.items()}
-            for op in suggestion.get("patch", ())
-        ]
+        ops = _at(suggestion.get("patch", ()), "/body", base)
         asked = [(f"{base}{str(one['pointer'])[5:]}", one["schema"]) for one in suggestion.get("placeholders", ())]
         return Edited((), tuple(ops), tuple(asked))
 
@@ -442,16 +503,17 @@ class Mending:
         patch = self._patch(text or self._text, ops, asked)
         violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
         said = " ".join(dict.fromkeys([*self._said, *([message] if message else [])]))
-        sure = is_sure and self._is_sure and self._is_told() and self._sent.may_edit_variables >= bool(ops or asked)
+        sure = is_sure and self._is_sure and self._is_told() and (self._sent.base == "/body" or not (ops or asked))
         out = edit(
             violation, self._request, patch, said, requires_confirmation=not self._is_sure or not (sure or asked)
         )
-        if self._kind == "query":
+        if self._kind == "query" and (text == "" or _kind(parsed(text)) in ("query", "")):
             out["safety"]["side_effects"] = "none"
+        if asked or len(self._text) > _LONGEST_TEST:
+            out["parameters"] = {}  # a long document is written once
         if asked:
             out["applicability"] = "HAS_PLACEHOLDERS"
             out["placeholders"] = [{"pointer": place, "ask": "user", "schema": dict(one)} for place, one in asked]
-            out["parameters"] = {}
         if not patch:
             del out["patch"]
         return out
@@ -463,12 +525,18 @@ class Mending:
         base = self._sent.base
         patch: list[dict[str, Json]] = []
         if text != self._sent.text:
-            short = len(self._sent.text) <= _LONGEST_TEST
+            short = len(self._sent.text) <= _LONGEST_TEST and _plain(self._sent.text) == self._sent.text
             patch += [{"op": "test", "path": f"{base}/query", "value": self._sent.text}] if short else []
-            patch.append({"op": "replace", "path": f"{base}/query", "value": text})
+            patch += _writing(self._request, base, text)
         held = self._request.body if base == "/body" else self._request.query
         lacks = isinstance(held, Mapping) and not isinstance(held.get("variables"), dict)
-        if lacks and any(place.startswith(f"{base}/variables") for place in _places(ops, asked)):
+        if self._sent.is_text and ops and ops[0]["path"] != "/body/variables":
+            patch.append({"op": "replace", "path": "/body/variables", "value": dict(self._sent.variables)})
+        elif (
+            lacks
+            and not self._sent.is_text
+            and any(place.startswith(f"{base}/variables") for place in _places(ops, asked))
+        ):
             patch.append({"op": "add", "path": f"{base}/variables", "value": {}})
         return [*patch, *ops]
 
@@ -477,7 +545,7 @@ class Mending:
         if not (suggestion.get("patch") or suggestion.get("placeholders")) or suggestion.get("steps"):
             return None if suggestion.get("steps") else dict(suggestion)
         edited = call.outward(suggestion)
-        if edited is None or (not self._sent.may_edit_variables and (edited.ops or edited.asked)):
+        if edited is None or (self._sent.base == "/query" and (edited.ops or edited.asked)):
             return None
         out = {name: one for name, one in suggestion.items() if name not in ("patch", "placeholders", "verification")}
         out["parameters"] = {}
@@ -491,20 +559,47 @@ class Mending:
         return out
 
 
+def _plain(text: str) -> str:
+    """Return a document without a byte order mark, with line feeds only: nothing of it means another thing."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _writing(request: Request, base: str, text: str) -> list[dict[str, Json]]:
+    """Return the operations that write a document, and its hash where it was sent as a persisted one."""
+    text = _plain(text)
+    out: list[dict[str, Json]] = [{"op": "replace", "path": f"{base}/query", "value": text}]
+    match request.body:
+        case {"extensions": {"persistedQuery": {"sha256Hash": str()}}} if base == "/body":
+            value = hashlib.sha256(text.encode()).hexdigest()
+            out.append({"op": "replace", "path": "/body/extensions/persistedQuery/sha256Hash", "value": value})
+    return out
+
+
+def _kind(ast: g.DocumentNode | None) -> str:
+    """Return what all operations of a document are; empty where they differ."""
+    definitions = ast.definitions if ast is not None else ()
+    kinds = {one.operation.value for one in definitions if isinstance(one, g.OperationDefinitionNode)}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
 def _places(ops: Sequence[Mapping[str, Json]], asked: Sequence[tuple[str, Mapping[str, Json]]]) -> list[str]:
     return [*(str(one["path"]) for one in ops), *(place for place, _ in asked)]
+
+
+def _at(ops: Sequence[Mapping[str, Any]], old: str, new: str) -> list[dict[str, Json]]:
+    """Return operations with their places below another one."""
+    return [
+        {name: new + value.removeprefix(old) if name in ("path", "from") else value for name, value in op.items()}
+        for op in ops
+    ]
 
 
 def _after(variables: dict[str, Json], ops: Sequence[Mapping[str, Any]], base: str) -> dict[str, Json] | None:
     """Return variables after operations on them; None where one cannot be done."""
     import jsonpatch
 
-    own = [
-        {name: str(value).removeprefix(base) if name in ("path", "from") else value for name, value in op.items()}
-        for op in ops
-    ]
     try:
-        out: dict[str, Json] = jsonpatch.apply_patch(variables, own)
+        out: dict[str, Json] = jsonpatch.apply_patch(variables, _at(ops, base, ""))
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
         return None
     return out

@@ -13,7 +13,7 @@ import graphql as g
 from graphql import validation as v
 
 from corrigible.rules.budget import spend
-from corrigible.rules.schema_repair.names import near_names
+from corrigible.rules.schema_repair.names import is_other_name, near_names
 from corrigible.schema.exchange import Json
 
 Splice = tuple[int, int, str]
@@ -104,6 +104,22 @@ def span(node: Any) -> tuple[int, int]:
     return node.loc.start, node.loc.end
 
 
+def key(node: g.FieldNode) -> str:
+    """Return the name of a field in the answer."""
+    return (node.alias or node.name).value
+
+
+def _inside(node: Any) -> list[Any]:
+    return list(node.selection_set.selections) if node is not None and node.selection_set is not None else []
+
+
+def _renamed(said: str, node: Any, name: str, near: Sequence[str], *, may_be_sure: bool = True) -> Iterator[Fix]:
+    """Yield a fix for each name that may be meant: the only one is sure, unless it has another meaning."""
+    for one in near:
+        is_sure = may_be_sure and len(near) == 1 and not is_other_name(name.lstrip("$"), one.lstrip("$"))
+        yield Fix(f"{said} {one}.", ((*span(node), one),), is_sure)
+
+
 def removed(node: Any, text: str) -> Splice:
     """Return the splice that takes a node away, with the comma or blanks behind it, of the last one before it."""
     start, end = span(node)
@@ -175,7 +191,7 @@ class Document:
     def _problem(self, rule: str, nodes: tuple[Any, ...]) -> Problem | None:
         if rule == v.ValuesOfCorrectTypeRule.__name__ and any(self._is_of_field(one) for one in nodes):
             return None  # arguments are judged by the schema of their field
-        mend, question = _RULES.get(rule, (None, ""))
+        mend, question = _RULES.get(rule, _RULES[_OTHER])
         fixes = tuple(mend(self, *nodes)) if mend is not None and nodes else ()
         return Problem(rule if rule in _RULES else _OTHER, nodes, fixes, question + self._known(rule, nodes))
 
@@ -204,27 +220,33 @@ class Document:
 
     def answered_by(self, path: Sequence[Json]) -> g.FieldNode | None:
         """Return the innermost field with arguments on the path of an answer, else the outermost."""
-        fragments = {one.name.value: one for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)}
         held: list[Any] = list(self.operations)
         found: g.FieldNode | None = None
         for step in path:
             if not isinstance(step, str):
                 continue
-            waiting, field = held, None
-            for _ in range(MOST_TOKENS):
-                if not waiting or field is not None:
-                    break
-                node = waiting[0]
-                inside = list(node.selection_set.selections) if node.selection_set is not None else []
-                spread = [fragments[one.name.value] for one in inside if isinstance(one, g.FragmentSpreadNode)]
-                waiting = [*waiting[1:], *(one for one in inside if isinstance(one, g.InlineFragmentNode)), *spread]
-                fields = [one for one in inside if isinstance(one, g.FieldNode)]
-                field = next((one for one in fields if (one.alias or one.name).value == step), None)
+            field = next((one for one in self.selected(held) if key(one) == step), None)
             if field is None or not isinstance(self.contexts[id(field)].definition, g.GraphQLField):
                 break
             found = field if found is None or field.arguments else found
             held = [field]
         return found
+
+    def selected(self, nodes: Sequence[Any]) -> list[g.FieldNode]:
+        """Return the fields that nodes select, in the order in which they run, with those of fragments."""
+        fragments = {one.name.value: one for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)}
+        out, seen = list[g.FieldNode](), set[str]()
+        waiting = [one for node in nodes for one in _inside(node)]
+        while waiting:
+            node = waiting.pop(0)
+            if isinstance(node, g.FieldNode):
+                out.append(node)
+            elif isinstance(node, g.InlineFragmentNode):
+                waiting[:0] = _inside(node)
+            elif node.name.value not in seen:
+                seen.add(node.name.value)
+                waiting[:0] = _inside(fragments.get(node.name.value))
+        return out
 
     def wrong_values(self) -> list[tuple[Any, Any]]:
         """Return the literals that are not of their type, each with that type."""
@@ -236,12 +258,14 @@ class Document:
 
     def field(self, node: g.FieldNode) -> Iterator[Fix]:
         """Rename a field, or select it on the only types that have it. An alias stays, so the answer keeps its name."""
+        if other := list(self._as_other_root(node)):
+            yield from other
+            return
         context, name = self.contexts[id(node)], node.name.value
         fields = getattr(context.parent, "fields", {})
         near = [one for one in near_names(name, [*fields]) if _fits(fields[one], node)]
         is_write = context.operation == "mutation" and context.parent is self.schema.mutation_type
-        for one in near:
-            yield Fix(f"Select {one}.", ((*span(node.name), one),), len(near) == 1 and not is_write)
+        yield from _renamed("Select", node.name, name, near, may_be_sure=not is_write)
         for one in sorted(self._told.intersection(fields)) if not near else ():
             if _fits(fields[one], node) and _has_selected(fields[one], node):
                 yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
@@ -252,13 +276,24 @@ class Document:
                 text = f"... on {owner} {{ {self._text(node)} }}"
                 yield Fix(f"Select it where the object is of type {owner}.", ((*span(node), text),), len(owners) == 1)
 
+    def _as_other_root(self, node: g.FieldNode) -> Iterator[Fix]:
+        """Yield the document as another operation, where all that one selects are fields of that one's type."""
+        operation = next((one for one in self.operations if node in one.selection_set.selections), None)
+        selected = _inside(operation)
+        for kind in (g.OperationType.QUERY, g.OperationType.MUTATION):
+            fields = getattr(self.schema.get_root_type(kind), "fields", {})
+            if operation and all(isinstance(one, g.FieldNode) and one.name.value in fields for one in selected):
+                start, end = span(operation)[0], span(operation)[0] + len(operation.operation.value)
+                is_short = self.text[start] == "{"
+                splice = (start, start, f"{kind.value} ") if is_short else (start, end, kind.value)
+                yield Fix(f"Send it as a {kind.value}.", (splice,))
+
     def argument(self, node: g.ArgumentNode) -> Iterator[Fix]:
         definition, above = self.contexts[id(node)].definition, self.contexts[id(node)].above
         used = {one.name.value for one in above.arguments or ()}
         free = [one for one in definition.args if one not in used] if definition is not None else []
         near = near_names(node.name.value, free)
-        for one in near:
-            yield Fix(f"Name the argument {one}.", ((*span(node.name), one),), len(near) == 1)
+        yield from _renamed("Name the argument", node.name, node.name.value, near)
         told = sorted(self._told.intersection(free)) if not near else []
         for one in told:
             yield Fix(f"Name the argument {one}, if it is what was meant.", ((*span(node.name), one),))
@@ -282,21 +317,18 @@ class Document:
         else:
             is_taken = g.is_composite_type
         near = near_names(node.name.value, [name for name, one in self.schema.type_map.items() if is_taken(one)])
-        for one in near:
-            yield Fix(f"Name the type {one}.", ((*span(node), one),), len(near) == 1)
+        yield from _renamed("Name the type", node, node.name.value, near)
 
     def directive(self, node: g.DirectiveNode) -> Iterator[Fix]:
         near = near_names(node.name.value, [one.name for one in self.schema.directives])
-        for one in near:
-            yield Fix(f"Name the directive {one}.", ((*span(node.name), one),), len(near) == 1)
+        yield from _renamed("Name the directive", node.name, node.name.value, near)
         if not near:
             yield Fix("Leave the directive out, if the call may do without it.", (removed(node, self.text),))
 
     def fragment_name(self, name: g.NameNode, *_: Any) -> Iterator[Fix]:
         known = [one.name.value for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)]
         near = near_names(name.value, known)
-        for one in near:
-            yield Fix(f"Name the fragment {one}.", ((*span(name), one),), len(near) == 1)
+        yield from _renamed("Name the fragment", name, name.value, near)
 
     # Selections
 
@@ -343,8 +375,7 @@ class Document:
         operation = next((one for one in self.operations if one in more), self.operations[0])
         declared = [one.variable.name.value for one in operation.variable_definitions or ()]
         near = [one for one in near_names(name, declared) if not self._uses(one)]
-        for one in near:
-            yield Fix(f"Name the variable ${one}.", ((*span(node), f"${one}"),), len(near) == 1)
+        yield from _renamed("Name the variable", node, name, [f"${one}" for one in near])
         if not near and expected is not None:
             asked = () if name in self._sent else ((name, expected),)
             yield Fix(f"Declare ${name} as {expected}.", self.declaring(operation, name, expected), True, asked)

@@ -138,7 +138,19 @@ def suggest(
             raise
         results = [one.result.with_suggestions([*map(confirmed, one.result.suggestions)]) for one in matched]
     pairs = zip(results, (one.error for one in matched), strict=True)
-    return [MatchedError(matcher.or_told(*one), one[1]) for one in pairs]
+    told = [MatchedError(matcher.or_told(*one), one[1]) for one in pairs]
+    description = case.description
+    return [_cautioned(one, case, description) for one in told] if isinstance(description, DescribesDocuments) else told
+
+
+def _cautioned(matched: MatchedError, case: RefusalCase, description: DescribesDocuments) -> MatchedError:
+    """Return what is suggested after a request of which a part may have been done: it is never sent again as it is."""
+    result, error = matched
+    made = tuple(description.cautioned(case.request, case.errors, case.body, result.suggestions))
+    if made == result.suggestions:
+        return matched
+    retry = {**result.retry, "same_request": False} if result.retry else None
+    return MatchedError(result._replace(suggestions=made, retry=retry), error)
 
 
 def _last_elements_first(matched: list[MatchedError]) -> list[MatchedError]:

@@ -93,6 +93,38 @@ def _may_be_other(word: str, other: str) -> bool:
     return is_known(word) or (len(word) <= _SHORT and not _is_shortened(word, other))
 
 
+@cached(4096)
+def is_other_meaning(name: str, meant: str) -> bool:
+    """Whether a name has another unit than one that is near, or none, or is its opposite.
+
+    `weight_g`, `weightKg` and `weight` are three, `onlyUnavailable` is not `onlyAvailable`.
+    """
+    one, two = split_words(name), split_words(meant)
+    if is_same(name, meant) or not one or not two:
+        return False
+    if len(one) == len(two) and any(map(_is_opposite, one, two)):
+        return True
+    last, other = one[-1], two[-1]
+    if last == other or _units().isdisjoint((last, other)):
+        return False
+    return min(len(last), len(other)) <= _SHORT or not (is_plural(last, other) or slips(last, other, 1) <= 1)
+
+
+def _is_opposite(word: str, other: str) -> bool:
+    shorter, longer = sorted((word, other), key=len)
+    return len(shorter) > _SHORT and longer.endswith(shorter) and longer.removesuffix(shorter) in _OPPOSITES
+
+
+_OPPOSITES: Final = ("un", "in", "im", "ir", "il", "dis", "de", "non", "not", "no", "anti", "mis", "re", "pre", "post")
+
+
+@cache
+def _units() -> frozenset[str]:
+    """Return the words for units of mass, length, time, money, data and the like."""
+    text = files(__package__).joinpath("units.txt").read_text("utf-8")
+    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
+
+
 def may_be_other_value(text: str, value: str) -> bool:
     """Whether a text is the first of two words of a value, or one of both is a code and the other has a letter more.
 

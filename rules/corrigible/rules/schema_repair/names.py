@@ -28,7 +28,7 @@ from corrigible.rules.safety.nearness import (
     nearest,
     slips,
 )
-from corrigible.rules.safety.spelling import is_form, may_be_other_word
+from corrigible.rules.safety.spelling import is_form, is_known, is_other_meaning, may_be_other_word
 from corrigible.schema.document import leaves, scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -91,6 +91,21 @@ def near_names(name: str, declared: Sequence[str]) -> list[str]:
     meant = [one for one in near if is_slip(name, one) or _begins(letters(name), letters(one))]
     least = min((distance(name, one) for one in meant), default=-1)
     return [one for one in near if one in meant or distance(name, one) <= least]
+
+
+def is_other_name(name: str, meant: str) -> bool:
+    """Whether a name may be meant as it is: it has a word more or less, or one that is no slip of the other's."""
+    if is_same(name, meant):
+        return False
+    one, two = words(name), words(meant)
+    if is_other_meaning(name, meant) or may_be_other_word(name, meant):
+        return True
+    if len(one) != len(two):
+        return not is_slip(name, meant) or {*one} <= {*two} or {*two} <= {*one}
+    pairs = [*zip(one, two, strict=True)]
+    if any(first.endswith("ed") + second.endswith("ed") == 1 and is_known(first) for first, second in pairs):
+        return True  # another tense
+    return not all(is_slip(*pair) or abbreviates(*pair) or abbreviates(*pair[::-1]) for pair in pairs)
 
 
 def _begins(name: str, other: str) -> bool:
@@ -462,6 +477,8 @@ def _is_other(source: str, target: str, request: Request) -> bool:
     Who only reads gets what was not asked for, and sees it.
     """
     name, meant = segments(source)[-1], segments(target)[-1]
+    if is_other_meaning(name, meant):
+        return True
     if request.method in READS or is_same(name, meant):
         return False
     one, two = letters(name), letters(meant)
