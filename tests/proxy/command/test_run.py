@@ -122,8 +122,12 @@ def test_a_host_that_is_not_known_is_tunnelled(home: Path, tls: Files, port: int
     words = ["--", sys.executable, "-c", PEER, str(port)]
     known = f"localhost:{port}={description}"
     assert issuer(run(home, tls, "--spec", known, *words)) == "Corrigible on this machine"
-    assert issuer(run(home, tls, "--spec", f"localhost:{port + 1}={description}", *words)) == "Corrigible sandbox CA"
-    assert issuer(run(home, tls, *words)) == "Corrigible sandbox CA"
+    other = run(home, tls, "--spec", f"localhost:{port + 1}={description}", *words)
+    assert issuer(other) == "Corrigible sandbox CA"
+    said = f"corrigible run: no call of localhost:{port + 1} came: is it the host that the command calls?"
+    assert other.stderr.splitlines()[-1] == said
+    assert issuer(alone := run(home, tls, *words)) == "Corrigible sandbox CA"
+    assert "no call" not in alone.stderr  # nobody has named a host
 
 
 def test_without_mitmproxy_one_line_says_what_to_install(

@@ -362,7 +362,7 @@ def settings_of(parser: argparse.ArgumentParser) -> Settings:
         if action.help:
             action.help = action.help.replace("%(default)s", str(action.default))
         action.default = argparse.SUPPRESS
-    names = ", ".join(variable(action) for action in actions)
+    names = ", ".join(dict.fromkeys(map(variable, actions)))
     parser.epilog = (
         "Options go before environment variables, and these before the file of --config. Environment variables: "
         f"{names}. Lists are separated by commas; a switch is 1 or 0."

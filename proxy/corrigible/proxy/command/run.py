@@ -193,7 +193,9 @@ def _run(
                 await serving
 
         status = asyncio.run(both())
-        recorder.close()
+        named = [text.partition("=")[0] for text in (*given.pack, *given.spec) if "=" in text]
+        is_missed = bool(named) and not given.quiet and not recorder.statistics.requests
+        recorder.close([f"no call of {' or '.join(named)} came: is it the host that the command calls?"] * is_missed)
     return status
 
 
