@@ -19,7 +19,7 @@ from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import CASE, Headers, HttpRequest, RawConnection, head
 from corrigible.conformance.validators.finding import Finding
 
-TIMEOUT: Final = 2.5
+TIMEOUT: Final = 4.0
 _NEXT: Final = b'{"the": "next answer"}'
 
 
