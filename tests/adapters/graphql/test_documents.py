@@ -171,6 +171,20 @@ def test_a_mutation_may_have_run_in_part(own: Path, text: str, path: Json, is_co
     assert suggestions or path not in (["rename"], ["users"])
 
 
+@pytest.mark.parametrize(("data", "is_kept"), [({"rename": None, "a": None}, False), (None, True)])
+def test_fields_behind_a_refused_one_have_run_where_there_is_data(own: Path, data: Json, is_kept: bool) -> None:
+    """Without data the refused field may not be null, and has ended those behind it."""
+    text = 'mutation { rename(id: 7, name: "") { id } a: remove(id: 1) }'
+    error: Any = refused("name must not be empty", path=["rename"], extensions={"code": "BAD_USER_INPUT"})
+    decision = decided(engine(own), posted({"query": text}), {**error, "data": data})
+    suggestions: Any = decision.feedback["suggestions"] if decision is not None else ()
+    assert suggestions
+    for one in suggestions:
+        written = [str(edit["value"]) for edit in one["patch"] if edit["path"] == "/body/query"]
+        assert ("remove" in [text, *written][-1]) is is_kept
+        assert one["safety"]["requires_confirmation"]
+
+
 def test_a_header_is_no_argument(own: Path) -> None:
     request = posted({"query": 'mutation { rename(id: 7, name: "") { id } }'})
     answer = refused("name must not be empty", path=["rename"], extensions={"code": "BAD_USER_INPUT"})

@@ -148,10 +148,11 @@ class GraphQlDescription(Described):
         is_run = isinstance(body, dict) and "data" in body and not paths and not self.mended(request, errors, "")
         if not (failed or is_run) or (len(called) == 1 and all(len(path) == 1 for path in paths)):
             return suggestions
-        return [self._after_a_part(one, request, sent, failed) for one in suggestions]
+        data = body.get("data") if isinstance(body, dict) else None
+        return [self._after_a_part(one, request, sent, failed, isinstance(data, dict)) for one in suggestions]
 
     def _after_a_part(
-        self, suggestion: Mapping[str, Any], request: Request, sent: Sent, failed: Collection[str]
+        self, suggestion: Mapping[str, Any], request: Request, sent: Sent, failed: Collection[str], has_data: bool
     ) -> dict[str, Any]:
         """Return a suggestion that has to be confirmed, without the fields that have run where they are known."""
         out = {**suggestion, "safety": {**suggestion["safety"], "requires_confirmation": True}}
@@ -159,21 +160,28 @@ class GraphQlDescription(Described):
         written = [one for one in patch if one["path"] == place and one["op"] == "replace"]
         text = str(written[0]["value"]) if written else sent.text
         said = _MAY_RUN_AGAIN
-        if (patch or "placeholders" in suggestion) and (rest := self._without_run(text, failed)):
+        if (patch or "placeholders" in suggestion) and (rest := self._without_run(text, failed, has_data)):
             new = _writing(request, sent.base, rest)
             kept = [one for one in patch if one["op"] == "test" or one["path"] not in [op["path"] for op in new]]
             out["patch"] = sorted([*new, *kept], key=lambda one: one["op"] != "test")
             out["parameters"], said = {}, _LEFT_OUT_AS_RUN
         return {**out, "message": f"{suggestion.get('message', '')} {said}".strip()}
 
-    def _without_run(self, text: str, failed: Collection[str]) -> str:
-        """Return a document without the fields before the refused one; empty where it would be wrong, or none are."""
+    def _without_run(self, text: str, failed: Collection[str], has_data: bool) -> str:
+        """Return a document without the fields that have run; empty where it would be wrong, or none have.
+
+        Where there is data all fields have run. Else a refused field that may not be null has ended those behind it.
+        """
         ast = parsed(text)
         document = Document(self.schema, text, ast, {}) if ast is not None else None
         if document is None or len(document.operations) != 1:
             return ""
-        roots = list(document.operations[0].selection_set.selections)
-        before = list(itertools.takewhile(lambda one: isinstance(one, g.FieldNode) and key(one) not in failed, roots))
+        roots = document.operations[0].selection_set.selections
+        fields = [one for one in roots if isinstance(one, g.FieldNode)]
+        if len(fields) < len(roots):
+            return ""  # what is in a fragment may stand elsewhere, too
+        chosen = filter if has_data else itertools.takewhile
+        before = list(chosen(lambda one: key(one) not in failed, fields))
         rest = spliced(text, [removed(one, text) for one in before])
         ast = parsed(rest) if failed and 0 < len(before) < len(roots) else None
         return "" if ast is None or Document(self.schema, rest, ast, {}).problems() else rest
@@ -210,7 +218,7 @@ class GraphQlDescription(Described):
 
 
 _MAY_RUN_AGAIN: Final = "A part of this mutation may have run already, and would run again."
-_LEFT_OUT_AS_RUN: Final = "The fields of the mutation before it have run already, and are left out."
+_LEFT_OUT_AS_RUN: Final = "The fields of the mutation that have run already are left out."
 _OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage"})
 _CONFLICT: Final = 409
 _STATUSES: Final[Mapping[str, int]] = {
