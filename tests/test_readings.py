@@ -22,6 +22,7 @@ TABLES: Final = {
 """The table of texts that say their place in a form of their own, and what compiles lists of patterns."""
 OF_OTHER_TEXTS: Final = {
     "formats/error_shapes.py": "names of parts of a request",
+    "formats/graphql_errors.py": "operations and fragments in paths of errors",
     "formats/pointers.py": "steps of paths that a format tells",
     "formats/google_rpc.py": "steps of paths, durations and codes of google.rpc",
     "formats/keywords.py": "codes of frameworks, numbers",
