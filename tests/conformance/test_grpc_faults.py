@@ -38,6 +38,8 @@ def proxied(upstream: str) -> Iterator[str]:
         "grpc",
         "--descriptors",
         str(grpc_shop.DESCRIPTORS),
+        "--time-limit",
+        "60",  # a busy machine loses no correction
     ]
     command = ["corrigible", "proxy", "--grpc-upstream", upstream, "--listen", "127.0.0.1:0", *words]
     with start(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
