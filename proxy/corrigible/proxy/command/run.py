@@ -194,8 +194,8 @@ def _run(
 
         status = asyncio.run(both())
         named = [text.partition("=")[0] for text in (*given.pack, *given.spec) if "=" in text]
-        is_missed = bool(named) and not given.quiet and not recorder.statistics.requests
-        recorder.close([f"no call of {' or '.join(named)} came: is it the host that the command calls?"] * is_missed)
+        missed = f"no call of {' or '.join(named)} came: is it the host that the command calls?"
+        recorder.close([missed] if named and not given.quiet and not recorder.statistics.requests else [])
     return status
 
 
