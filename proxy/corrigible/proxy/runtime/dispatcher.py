@@ -175,7 +175,7 @@ class Dispatcher:
         """How many were left alone, by reason."""
         self._small = _Places(OF_ONE, OF_ALL)
         self._large = _Places(LARGE_OF_ONE, LARGE_OF_ALL)
-        self._turn = _Turn()
+        self._turn = _Turn(clock)
 
     async def run(self, task: Task[T], fetch: Fetch, limits: Limits) -> T:
         """Return the result of a task. Raises Overloaded and WorkerLost, and what the task raises."""
@@ -356,7 +356,8 @@ class _Places:
 class _Turn:
     """The loop's time for corrections: a slice of each round, the callers in turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self._waiting: OrderedDict[str, deque[_Step]] = OrderedDict()
         self._spent = 0.0
         self._slice = _LEAST
@@ -368,13 +369,13 @@ class _Turn:
         """Run a short step when its turn comes. Raises Overloaded if that takes longer than `wait`."""
         self._arm()
         if not self._waiting and self._spent < self._slice:
-            started = time.monotonic()
+            started = self._clock()
             try:
                 return run()
             finally:
-                self._spent += time.monotonic() - started
+                self._spent += self._clock() - started
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(caller, deque()).append(_Step(run, future, time.monotonic() + wait))
+        self._waiting.setdefault(caller, deque()).append(_Step(run, future, self._clock() + wait))
         return await future
 
     def _arm(self) -> None:
@@ -383,7 +384,7 @@ class _Turn:
             asyncio.get_running_loop().call_soon(self._round)
 
     def _round(self) -> None:
-        now = time.monotonic()
+        now = self._clock()
         self._armed = False
         self._slice = min(_MOST, max(_LEAST, _SHARE * (now - self._last)))
         end = now + self._slice
@@ -400,8 +401,8 @@ class _Turn:
                 step.future.set_exception(Overloaded("shed: waited too long for its turn"))
             else:
                 _settle(step)
-                now = time.monotonic()
-        self._last = time.monotonic()
+                now = self._clock()
+        self._last = self._clock()
         self._spent = self._last - end + self._slice
         if self._waiting:
             self._arm()
