@@ -139,7 +139,7 @@ def _issues(rows: Rows, drift: Rows | None) -> str:
         for one in row["complaints"]:
             lines.append(f"## {one['text']} in {_calls(one['calls'])} of {row['operation']}\n")
             statuses = ", ".join(f"{calls} x {status}" for status, calls in row["statuses"].items())
-            lines.append(f"{_calls(row['refused'])} of this operation were refused ({statuses}).\n")
+            lines.append(f"Refused of this operation: {_calls(row['refused'])} ({statuses}).\n")
     for row in drift or ():
         for one in row["complaints"]:
             lines.append(f"## {one['text']} in {_calls(one['calls'])} of {row['operation']}\n")
