@@ -19,12 +19,13 @@ from corrigible.adapters.operation import Operations, Vocabulary
 from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
+from corrigible.rules.schema_repair.values import ONLY_ASKED
 from corrigible.schema.exchange import Json, Request
 
 from .document import Document, Splice, removed, span
 
 _SCALARS: Final[Mapping[str, Mapping[str, Json]]] = {
-    "Int": {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1},
+    "Int": {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1, ONLY_ASKED: True},
     "Float": {"type": "number"},
     "String": {"type": "string"},
     "Boolean": {"type": "boolean"},
@@ -101,7 +102,7 @@ class Arguments(Described):
 
     @property
     def operations(self) -> Operations:
-        return Operations({f"POST /{self.name}": self.name})
+        return Operations({f"{method} /{self.name}": self.name for method in ("GET", "POST")})
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
         found = [one for one in self._checker.schema_violations(request, {}) if not _is_one_for_list(one)]
@@ -181,17 +182,18 @@ class Edited(NamedTuple):
 class Call:
     """One field of a document with its arguments."""
 
-    def __init__(self, document: Document, node: g.FieldNode, variables: Mapping[str, Json], base: str) -> None:
-        """`base` is where the variables are in the request document."""
+    def __init__(self, document: Document, node: Any, variables: Mapping[str, Json], base: str) -> None:
+        """`node` is a field or a directive, `base` is where the variables are in the request document."""
         self._document, self._base, self._variables = document, base, variables
         context = document.contexts[id(node)]
         self.node, self.name = node, f"{context.parent}.{node.name.value}"
-        self.definition: g.GraphQLField = context.definition
+        self.definition: Any = context.definition
+        self._method = "GET" if document.kind == "query" else "POST"
         body = {one.name.value: literal(one.value, variables) for one in node.arguments or ()}
         self.body = {name: value for name, value in body.items() if value is not MISSING}
 
     def request(self) -> Request:
-        return Request("POST", f"/{self.name}", headers={"content-type": _MEDIA}, body=self.body)
+        return Request(self._method, f"/{self.name}", headers={"content-type": _MEDIA}, body=self.body)
 
     def place(self, pointer: str) -> tuple[Any, str]:
         """Return the node that a place of the call leads to; of a variable its place in the request. Neither: None."""
@@ -299,6 +301,18 @@ class Call:
 
     def _literal(self, value: Json, pointer: str) -> str:
         return printed(value, self._type(pointer))
+
+
+class Variables(Call):
+    """All variables of an operation, as the arguments of one call."""
+
+    def __init__(self, document: Document, variables: Mapping[str, Json], base: str) -> None:
+        self._document, self._base, self._variables = document, base, variables
+        self.name, self.body = "variables", dict(variables)
+        self._method = "GET" if document.kind == "query" else "POST"
+
+    def place(self, pointer: str) -> tuple[Any, str]:
+        return None, self._base + pointer.removeprefix("/body")
 
 
 def printed(value: Json, kind: Any) -> str:

@@ -19,16 +19,41 @@ from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
+from corrigible.rules.pointer import escape, segments, value_at
 from corrigible.rules.schema_repair.first_violation import first_violation
-from corrigible.rules.schema_repair.names import near_names
+from corrigible.rules.schema_repair.json_schema import members
+from corrigible.rules.schema_repair.levels import REQUIRED
+from corrigible.rules.schema_repair.names import is_other_name, near_names, without
 from corrigible.rules.schema_repair.repair import repair
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, Repair, ask, confirmed, edit, options, repair_of
+from corrigible.rules.schema_repair.schema_violation import Place, SchemaViolation
+from corrigible.rules.schema_repair.suggestion import (
+    Proposal,
+    Repair,
+    ask,
+    confirmed,
+    edit,
+    guarded_ops,
+    options,
+    repair_of,
+)
+from corrigible.rules.schema_repair.values import repair_value
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .arguments import Call, Edited, definitions, json_schema, literal, needed, of_field, of_variables, printed
-from .document import Document, Fix, Problem, Splice, key, parsed, removed, span, spliced, unclosed
+from .arguments import (
+    Arguments,
+    Call,
+    Edited,
+    Variables,
+    definitions,
+    json_schema,
+    literal,
+    needed,
+    of_field,
+    of_variables,
+    printed,
+)
+from .document import Document, Fix, Problem, Splice, key, meant_instead, parsed, removed, span, spliced, written
 
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5
@@ -36,6 +61,9 @@ _LONGEST_TEST: Final = 256
 _LONGEST_MESSAGE: Final = 2000
 _DIAGNOSIS: Final = "The schema does not allow what was sent."
 _SYNTAX: Final = "The text is no document of GraphQL: mend its syntax."
+_VALUE: Final = "A value is not what the schema takes."
+_OF_SYNTAX: Final = tuple("Unexpected unexpected Expected expected Expecting expecting Syntax syntax Parse parse".split())
+"""Words of errors about a document that is none."""
 
 
 def load(path: Path) -> GraphQlDescription:
@@ -273,13 +301,13 @@ class Mending:
             self._marks.append("variables")
             self._ops.append({"op": "replace", "path": "/body/variables", "value": dict(self._variables)})
         if (ast := parsed(self._text)) is None:
-            if not (more := unclosed(self._text)):
+            if not (more := written(self._text)):
                 return repair_of(self._question(_SYNTAX), "The document cannot be read.", "NO_DOCUMENT")
-            self._note("Close the last braces.", more)
-            self._marks += ["Unexpected", "Expected", "Syntax", "syntax"]
+            self._note("Write it in the syntax of GraphQL: quotation marks, brackets, keywords.", more)
+            self._marks += _OF_SYNTAX
             ast = parsed(self._text)
         if ast is not None:
-            self._kind = _kind(ast)
+            self._kind = Document(self._description.schema, self._text, ast, {}).kind
         if ast is not None and (named := self._named(ast)) is not None:
             return repair_of(named, "The request names no single operation of the document.", "NO_OPERATION")
         for _ in range(_MOST_ROUNDS):
@@ -358,11 +386,11 @@ class Mending:
 
     def _by_values(self, document: Document) -> Proposal | None:
         """Do what is sure about variables and literals; return what is left, or all that was done."""
-        left: list[tuple[Repair, Call | None]] = []
+        left: list[tuple[Repair, Call]] = []
         is_changed = False
         asked = {place for place, _ in self._asked}
         for violation, made, call in self._repairs(document):
-            if call is None and f"{self._sent.base}/variables{violation.pointer.removeprefix('/body')}" in asked:
+            if call.place(violation.pointer)[1] in asked:
                 continue
             if self._is_first:
                 ops = made.suggestions[0].get("patch", ()) if made is not None and made.suggestions else ()
@@ -371,11 +399,8 @@ class Mending:
             only = made.suggestions[0] if made is not None and len(made.suggestions) == 1 else None
             if made is None:
                 continue
-            if (
-                only is not None
-                and "placeholders" not in only
-                and self._is_applied(self._outward(only, call), only, violation.value)
-            ):
+            is_edit = only is not None and "placeholders" not in only
+            if only is not None and is_edit and self._is_applied(call.outward(only), only, violation):
                 is_changed = True
                 break
             left.append((made, call))
@@ -383,33 +408,31 @@ class Mending:
             self._text, is_changed = spliced(self._text, splices), True
         if is_changed:
             return None
+        if not left and document.wrong_values():
+            return self._question(_VALUE)
         return self._left(left)
 
-    def _repairs(self, document: Document) -> Iterator[tuple[SchemaViolation, Repair | None, Call | None]]:
-        description = self._description
+    def _repairs(self, document: Document) -> Iterator[tuple[SchemaViolation, Repair | None, Call]]:
+        description, variables, base = self._description, self._variables, f"{self._sent.base}/variables"
         operation = document.operation(self._sent.operation) or document.operations[0]
-        call: Call | None = None
         of_all = of_variables(operation, description.schema, description.defined)
-        request = Request("POST", "/variables", body=self._variables)
-        for violation in of_all.schema_violations(request, ""):
-            yield violation, repair(violation, request, self._group), None
-        for node in document.fields():
-            call = Call(document, node, self._variables, f"{self._sent.base}/variables")
-            judged = of_field(call.definition, call.name, description.defined)
+        judged: list[tuple[Call, Arguments]] = [(Variables(document, variables, base), of_all)]
+        for node in document.calls():
+            call = Call(document, node, variables, base)
+            judged.append((call, of_field(call.definition, call.name, description.defined)))
+        for call, arguments in judged:
             request = call.request()
-            for violation in judged.schema_violations(request, ""):
-                if not call.place(violation.pointer)[1]:
-                    yield violation, repair(violation, request, self._group), call
+            for violation in arguments.schema_violations(request, ""):
+                if call.place(violation.pointer)[1] and not isinstance(call, Variables):
+                    continue  # of the variables it is judged, too
+                meant = _meant_there(violation, request)
+                name = _last(violation.pointer)
+                if violation.keyword == "required" and name in meant.values():
+                    continue  # asked for instead of the unknown one
+                made = _other_value(violation, request, meant[name]) if name in meant else None
+                yield violation, made or repair(violation, request, self._group), call
 
-    def _outward(self, suggestion: Mapping[str, Any], call: Call | None) -> Edited | None:
-        if call is not None:
-            return call.outward(suggestion)
-        base = f"{self._sent.base}/variables"
-        ops = _at(suggestion.get("patch", ()), "/body", base)
-        asked = [(f"{base}{str(one['pointer'])[5:]}", one["schema"]) for one in suggestion.get("placeholders", ())]
-        return Edited((), tuple(ops), tuple(asked))
-
-    def _is_applied(self, edited: Edited | None, suggestion: Mapping[str, Any], old: Json) -> bool:
+    def _is_applied(self, edited: Edited | None, suggestion: Mapping[str, Any], violation: SchemaViolation) -> bool:
         """Do what a suggestion says of a value; False where it cannot be said of this request.
 
         A number that becomes a text may be no text that was meant: of a write that is asked about.
@@ -423,36 +446,41 @@ class Mending:
         self._ops += edited.ops
         self._said.append(str(suggestion["message"]))
         safety = suggestion["safety"]
-        is_made_text = any(isinstance(op.get("value"), str) and not isinstance(old, str) for op in suggestion["patch"])
+        ops, old = suggestion["patch"], violation.value
+        is_made_text = any(isinstance(op.get("value"), str) and not isinstance(old, str) for op in ops)
         is_kept = not safety.get("requires_confirmation") and not safety["changes_intent"]
+        is_kept = is_kept and not any(op["op"] == "move" and is_other_name(_last(op["from"]), _last(op["path"])) for op in ops)
         self._is_sure = self._is_sure and is_kept and not (is_made_text and self._kind != "query")
         return True
 
     def _kinds(self, document: Document) -> Iterator[Splice]:
         """Yield literals in the form of their type: words of an enum without quotes, texts with them."""
         for node, kind in document.wrong_values():
-            value = literal(node)
-            schema = json_schema(kind)
+            value, schema = literal(node), json_schema(kind)
             schema["$defs"] = needed(schema, self._description.defined)
-            if not isinstance(value, str | float) or first_violation(value, schema) is not None:
+            keyword = first_violation(value, schema)
+            ways = [] if keyword is None else repair_value(keyword, value, schema, Place())
+            if len(ways) == 1 and not ways[0].assumption:
+                value = ways[0].value
+            elif keyword is not None or not isinstance(value, str | float):
                 continue
             self._note(f"Write it as {kind}.")
             if self._is_first:
-                self._marks += [node]
-            yield *span(node), printed(int(value) if isinstance(value, float) else value, kind)
+                self._marks += [node, literal(node)]
+            yield *span(node), printed(int(value) if isinstance(value, float) and "Int" in str(kind) else value, kind)
 
-    def _left(self, left: Sequence[tuple[Repair, Call | None]]) -> Proposal:
+    def _left(self, left: Sequence[tuple[Repair, Call]]) -> Proposal:
         """Return what is done, with what is left to ask: values together, of alternatives the first."""
         splices, asked = list[Splice](), list[tuple[str, Mapping[str, Json]]]()
         is_kept = True
         for made, call in left:
-            outward = [(self._outward(one, call), one) for one in made.suggestions]
+            outward = [(call.outward(one), one) for one in made.suggestions]
             known = [(one, suggestion) for one, suggestion in outward if one is not None]
             if len(known) > 1:
                 edits = [self._with(one, str(suggestion["message"])) for one, suggestion in known]
                 return options(edits, self._group) if made.type == "intent_disambiguation" else Proposal(edits)
             if not known:
-                return self._question("A value is not what the schema takes.")
+                return self._question(_VALUE)
             splices += known[0][0].splices
             asked += known[0][0].asked
             safety = known[0][1]["safety"]
@@ -515,7 +543,8 @@ class Mending:
         out = edit(
             violation, self._request, patch, said, requires_confirmation=not self._is_sure or not (sure or asked)
         )
-        if self._kind == "query" and (text == "" or _kind(parsed(text)) in ("query", "")):
+        ast = parsed(text) if text else None
+        if self._kind == "query" and (ast is None or Document(self._description.schema, text, ast, {}).kind != "mutation"):
             out["safety"]["side_effects"] = "none"
         if asked or len(self._text) > _LONGEST_TEST:
             out["parameters"] = {}  # a long document is written once
@@ -583,11 +612,34 @@ def _writing(request: Request, base: str, text: str) -> list[dict[str, Json]]:
     return out
 
 
-def _kind(ast: g.DocumentNode | None) -> str:
-    """Return what all operations of a document are; empty where they differ."""
-    definitions = ast.definitions if ast is not None else ()
-    kinds = {one.operation.value for one in definitions if isinstance(one, g.OperationDefinitionNode)}
-    return kinds.pop() if len(kinds) == 1 else ""
+def _meant_there(violation: SchemaViolation, request: Request) -> Mapping[str, str]:
+    """Return the unknown members of an object, each with the one that it may be about in other terms."""
+    around, schema = violation.pointer.rpartition("/")[0], violation.schema
+    if violation.keyword not in ("additionalProperties", "required"):
+        return {}
+    schema = violation.parent_schema or {} if violation.keyword == "required" else schema
+    held, declared = value_at(request, around), members(schema)
+    names = held if isinstance(held, Mapping) else {}
+    free = [one for one in declared if one not in names]
+    required = [one for one in schema.get(REQUIRED) or schema.get("required") or () if one in free]
+    found = {one: meant_instead(one, free, required) for one in names if one not in declared}
+    return {one: meant for one, meant in found.items() if meant}
+
+
+def _other_value(violation: SchemaViolation, request: Request, meant: str) -> Repair | None:
+    """Ask for a member instead of an unknown one that says it in other terms, or offer to leave it out."""
+    place = f"{violation.pointer.rpartition('/')[0]}/{escape(meant)}"
+    ops = guarded_ops(request, violation.pointer, violation.value, {"op": "remove", "path": violation.pointer})
+    message = f"Give {meant}, if it is what was meant: its value may be another one."
+    asked = ask(violation, request, message, places=[(place, members(violation.schema).get(meant, {}))])
+    made = [{**one, "patch": ops} for one in asked.suggestions] if ops else []
+    if meant not in (violation.schema.get(REQUIRED) or violation.schema.get("required") or ()):
+        made += without(violation, request, "Leave it out, if the call may do without it.").suggestions
+    return repair_of(Proposal(made), _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if made else None
+
+
+def _last(pointer: Json) -> str:
+    return segments(str(pointer))[-1]
 
 
 def _places(ops: Sequence[Mapping[str, Json]], asked: Sequence[tuple[str, Mapping[str, Json]]]) -> list[str]:
