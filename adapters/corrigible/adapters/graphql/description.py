@@ -19,6 +19,7 @@ from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.pointer import escape, segments, value_at
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import members
@@ -38,6 +39,7 @@ from corrigible.rules.schema_repair.suggestion import (
 )
 from corrigible.rules.schema_repair.values import repair_value
 from corrigible.rules.violation import Violation
+from corrigible.schema.document import leaves, scalar_text
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .arguments import (
@@ -57,6 +59,7 @@ from .document import Document, Fix, Problem, Splice, key, meant_instead, parsed
 
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5
+_PARAMETERS: Final = ("query", "variables", "operationName", "extensions")
 _LONGEST_TEST: Final = 256
 _LONGEST_MESSAGE: Final = 2000
 _DIAGNOSIS: Final = "The schema does not allow what was sent."
@@ -153,7 +156,8 @@ class GraphQlDescription(Described):
         sent = Sent.of(request)
         if sent is None or not errors or any("path" in one.native for one in errors):
             return None
-        return Mending(self, request, sent, errors, group).repair()
+        mending = Mending(self, request, sent, errors, group)
+        return mending.posted() or mending.repair()
 
     def cautioned(
         self, request: Request, errors: Sequence[Violation], body: Json, suggestions: Sequence[dict[str, Any]]
@@ -215,17 +219,24 @@ class GraphQlDescription(Described):
         return "" if ast is None or Document(self.schema, rest, ast, {}).problems() else rest
 
     def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
-        """Return the field whose resolver refuses its arguments, as a call with the status that the code stands for."""
+        """Return the field whose resolver refuses its arguments, as a call with the status that the code stands for.
+
+        Where no field is named, as where a custom scalar is refused, it is the only one with a value that is repeated.
+        """
         request, path = exchange.request, error.native.get("path")
         sent = Sent.of(request)
-        ast = parsed(sent.text) if sent is not None and isinstance(path, list) else None
-        if sent is None or ast is None or not isinstance(path, list):
+        ast = parsed(sent.text) if sent is not None else None
+        if sent is None or ast is None:
             return None
         document = Document(self.schema, sent.text, ast, sent.variables)
-        node = document.answered_by(path)
-        if node is None:
+        node = document.answered_by(path) if isinstance(path, list) else None
+        nodes = [node] if isinstance(path, list) else [one for one in document.calls() if isinstance(one, g.FieldNode)]
+        calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in nodes if one is not None]
+        if not isinstance(path, list):
+            calls = [one for one in calls if _is_repeated(error.message, one.body)]
+        if len(calls) != 1:
             return None
-        call = Call(document, node, sent.variables, f"{sent.base}/variables")
+        call = calls[0]
         told = error.native.get("extensions")
         more = {name: one for name, one in told.items() if name not in _OF_TRACES} if isinstance(told, dict) else {}
         body: dict[str, Json] = {**more, "message": error.message}
@@ -252,22 +263,38 @@ _CONFLICT: Final = 409
 _STATUSES: Final[Mapping[str, int]] = {
     **dict.fromkeys(("UNAUTHENTICATED", "UNAUTHORIZED", "AUTHENTICATION_ERROR"), 401),
     **dict.fromkeys(("FORBIDDEN", "PERMISSION_DENIED", "ACCESS_DENIED"), 403),
-    "CONFLICT": _CONFLICT,
     **dict.fromkeys(("TOO_MANY_REQUESTS", "RATE_LIMITED", "THROTTLED", "RATE_LIMIT_EXCEEDED"), 429),
     **dict.fromkeys(("INTERNAL_SERVER_ERROR", "INTERNAL", "INTERNAL_ERROR"), 500),
     **dict.fromkeys(("SERVICE_UNAVAILABLE", "UNAVAILABLE"), 503),
     **dict.fromkeys(("GATEWAY_TIMEOUT", "DEADLINE_EXCEEDED", "TIMEOUT"), 504),
 }
-"""By the code of an error: the status of HTTP that says the same. Any other code is about what was sent."""
+"""By the code of an error: the status of HTTP that says the same."""
+_OF_INPUT: Final = frozenset(
+    "input argument arguments validation valid invalid bad request parse format range required missing unknown found"
+    " type value error graphql user illegal malformed unsupported failed constraint".split()
+)
+"""Words of codes that are about what was sent. Any other code of a server's own is about a state."""
 _LEAST_STATUS: Final = 400
 
 
 def _status(code: str, extensions: Mapping[str, Json]) -> int:
-    told = [extensions.get(name) for name in ("status", "statusCode")]
-    told += [http.get("status")] if isinstance(http := extensions.get("http"), dict) else []
+    inner = [one for one in (extensions.get("http"), extensions.get("originalError")) if isinstance(one, dict)]
+    told = [one.get(name) for one in (extensions, *inner) for name in ("status", "statusCode")]
     stated = [one for one in told if isinstance(one, int) and _LEAST_STATUS <= one < 600]
-    is_there = "ALREADY" in code.upper()
-    return stated[0] if stated else _CONFLICT if is_there else _STATUSES.get(code.upper(), _LEAST_STATUS)
+    of_code = _STATUSES.get(code.upper(), _LEAST_STATUS)
+    is_state = of_code == _LEAST_STATUS and bool(code) and _OF_INPUT.isdisjoint(words(code))
+    return stated[0] if stated else _CONFLICT if is_state else of_code
+
+
+def _is_repeated(message: str, body: Json) -> bool:
+    """Whether a message has a value of a call as a word of its own."""
+    texts = (scalar_text(one.value) for one in itertools.islice(leaves(body, "/body"), _MOST_VALUES))
+    return any(has_word(message, one) for one in texts)
+
+
+_MOST_VALUES: Final = 200
+_OF_A_VARIABLE: Final = 2
+"""Slashes of the place of a variable: those that nothing declares are no mistake."""
 
 
 class Mending:
@@ -323,6 +350,23 @@ class Mending:
             if proposal is not None:
                 return repair_of(proposal, _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if proposal.suggestions else None
         return None
+
+    def posted(self) -> Repair | None:
+        """Return a mutation that was sent by GET as a POST: GET only reads (GraphQL over HTTP, section 6.3.1)."""
+        ast = parsed(self._text) if self._sent.base == "/query" else None
+        if ast is None or Document(self._description.schema, self._text, ast, {}).kind != "mutation":
+            return None
+        body = {name: self._request.query[name] for name in _PARAMETERS if self._request.query.get(name)}
+        body |= {"variables": dict(self._variables)} if self._variables else {}
+        patch: list[dict[str, Any]] = [
+            {"op": "replace", "path": "/method", "value": "POST"},
+            *({"op": "remove", "path": f"/query/{name}"} for name in _PARAMETERS if name in self._request.query),
+            {"op": "add", "path": "/body", "value": body},
+        ]
+        violation = SchemaViolation("/method", "method", {}, self._request.method)
+        said = "Send a mutation in the body of a POST."
+        made = edit(violation, self._request, patch, said, requires_confirmation=True)
+        return repair_of(Proposal([made]), "A mutation is not sent by GET.", "MUTATION_BY_GET")
 
     # The document
 
@@ -425,7 +469,8 @@ class Mending:
             for violation in arguments.schema_violations(request, ""):
                 if call.place(violation.pointer)[1] and not isinstance(call, Variables):
                     continue  # of the variables it is judged, too
-                meant = _meant_there(violation, request)
+                is_free = isinstance(call, Variables) and violation.pointer.count("/") == _OF_A_VARIABLE
+                meant = _meant_there(violation, request) if not is_free else {}
                 name = _last(violation.pointer)
                 if violation.keyword == "required" and name in meant.values():
                     continue  # asked for instead of the unknown one

@@ -78,7 +78,7 @@ def written(text: str) -> str:
             g.parse(text, max_tokens=MOST_TOKENS)
         except g.GraphQLSyntaxError as problem:
             spend(len(text) // 4)
-            text = _without_slip(text, (problem.positions or [0])[0])
+            text = _without_slip(text, min(problem.positions or (0,)))
         except (g.GraphQLError, RecursionError):
             return ""
         else:
