@@ -6,8 +6,9 @@ the variable or of the literal's node. What is asked for in a literal becomes a 
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import graphql as g
@@ -20,6 +21,7 @@ from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
 from corrigible.rules.schema_repair.values import ONLY_ASKED
+from corrigible.schema.document import Leaf, leaves
 from corrigible.schema.exchange import Json, Request
 
 from .document import Document, Splice, removed, span
@@ -32,6 +34,7 @@ _SCALARS: Final[Mapping[str, Mapping[str, Json]]] = {
     "ID": {"type": ["string", "integer"]},
 }
 _MEDIA: Final = "application/json"
+_MOST_VALUES: Final = 200
 
 
 def json_schema(kind: Any) -> dict[str, Json]:
@@ -194,6 +197,10 @@ class Call:
 
     def request(self) -> Request:
         return Request(self._method, f"/{self.name}", headers={"content-type": _MEDIA}, body=self.body)
+
+    def values(self) -> Iterator[Leaf]:
+        """Yield the values that are sent, as far as they are looked at."""
+        return itertools.islice(leaves(self.body, "/body"), _MOST_VALUES)
 
     def place(self, pointer: str) -> tuple[Any, str]:
         """Return the node that a place of the call leads to; of a variable its place in the request. Neither: None."""

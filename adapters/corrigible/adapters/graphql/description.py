@@ -19,7 +19,7 @@ from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
-from corrigible.rules.safety.decisive import words
+from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.pointer import escape, segments, value_at
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import members
@@ -39,7 +39,7 @@ from corrigible.rules.schema_repair.suggestion import (
 )
 from corrigible.rules.schema_repair.values import repair_value
 from corrigible.rules.violation import Violation
-from corrigible.schema.document import leaves, scalar_text
+from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .arguments import (
@@ -233,7 +233,7 @@ class GraphQlDescription(Described):
         nodes = [node] if isinstance(path, list) else [one for one in document.calls() if isinstance(one, g.FieldNode)]
         calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in nodes if one is not None]
         if not isinstance(path, list):
-            calls = [one for one in calls if _is_repeated(error.message, one.body)]
+            calls = [one for one in calls if _is_repeated(error.message, one)]
         if len(calls) != 1:
             return None
         call = calls[0]
@@ -243,7 +243,7 @@ class GraphQlDescription(Described):
         inner = replace(
             exchange,
             request=call.request(),
-            status=_status(error.code, more),
+            status=_status(error.code, more, call, error.message),
             headers={"content-type": "application/json"},
             body=orjson.dumps(body),
         )
@@ -269,30 +269,34 @@ _STATUSES: Final[Mapping[str, int]] = {
     **dict.fromkeys(("GATEWAY_TIMEOUT", "DEADLINE_EXCEEDED", "TIMEOUT"), 504),
 }
 """By the code of an error: the status of HTTP that says the same."""
-_OF_INPUT: Final = frozenset(
+_OF_INPUT: Final = word_set(
     "input argument arguments validation valid invalid bad request parse format range required missing unknown found"
-    " type value error graphql user illegal malformed unsupported failed constraint".split()
+    " type value error graphql user malformed unsupported constraint"
 )
-"""Words of codes that are about what was sent. Any other code of a server's own is about a state."""
+_OF_STATE: Final = word_set("state status conflict precondition limit quota")
+"""Words of codes. A code of a server's own that has none of the first is about a state."""
 _LEAST_STATUS: Final = 400
 
 
-def _status(code: str, extensions: Mapping[str, Json]) -> int:
+def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str) -> int:
     inner = [one for one in (extensions.get("http"), extensions.get("originalError")) if isinstance(one, dict)]
     told = [one.get(name) for one in (extensions, *inner) for name in ("status", "statusCode")]
     stated = [one for one in told if isinstance(one, int) and _LEAST_STATUS <= one < 600]
-    of_code = _STATUSES.get(code.upper(), _LEAST_STATUS)
-    is_state = of_code == _LEAST_STATUS and bool(code) and _OF_INPUT.isdisjoint(words(code))
-    return stated[0] if stated else _CONFLICT if is_state else of_code
+    if stated or (of_code := _STATUSES.get(code.upper(), _LEAST_STATUS)) != _LEAST_STATUS:
+        return stated[0] if stated else of_code
+    in_code, names = frozenset(words(code)), {segments(one.pointer)[-1] for one in call.values()}
+    told_names = [one.rpartition(".")[2] for one in extensions.values() if isinstance(one, str)]
+    is_named = not names.isdisjoint(told_names) or any(len(one) > _SHORT and has_word(message, one) for one in names)
+    is_state = not _OF_STATE.isdisjoint(in_code) or (_OF_INPUT.isdisjoint(in_code) and not is_named)
+    return _CONFLICT if code and is_state else _LEAST_STATUS
 
 
-def _is_repeated(message: str, body: Json) -> bool:
+def _is_repeated(message: str, call: Call) -> bool:
     """Whether a message has a value of a call as a word of its own."""
-    texts = (scalar_text(one.value) for one in itertools.islice(leaves(body, "/body"), _MOST_VALUES))
-    return any(has_word(message, one) for one in texts)
+    return any(has_word(message, scalar_text(one.value)) for one in call.values())
 
 
-_MOST_VALUES: Final = 200
+_SHORT: Final = 2
 _OF_A_VARIABLE: Final = 2
 """Slashes of the place of a variable: those that nothing declares are no mistake."""
 
