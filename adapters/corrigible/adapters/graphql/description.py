@@ -151,13 +151,14 @@ class GraphQlDescription(Described):
     def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
         """Return the document and variables as the schema takes them; None where it refuses nothing.
 
-        Of a call that was executed the schema refused nothing, whatever it says here.
+        Some servers execute a document first: then one of their errors is about what is wrong with it.
         """
         sent = Sent.of(request)
-        if sent is None or not errors or any("path" in one.native for one in errors):
+        if sent is None or not errors:
             return None
         mending = Mending(self, request, sent, errors, group)
-        return mending.posted() or mending.repair()
+        made = mending.posted() or mending.repair()
+        return made if mending.is_told() or not any("path" in one.native for one in errors) else None
 
     def cautioned(
         self, request: Request, errors: Sequence[Violation], body: Json, suggestions: Sequence[dict[str, Any]]
@@ -349,6 +350,7 @@ class Mending:
             problems = document.problems()
             if self._is_first:
                 self._marks += [node for one in problems for node in one.nodes]
+                self._marks += [name for one in problems for fix in one.fixes for name, _ in fix.asked]
             proposal = self._by_problems(document, problems) if problems else self._by_values(document)
             self._is_first = False
             if proposal is not None:
@@ -414,7 +416,8 @@ class Mending:
         problem = left[0]
         made = [self._of_fix(one, problem) for one in problem.fixes[:_MOST_OPTIONS]]
         if len(made) == 1:
-            return Proposal([confirmed(made[0]), *self._question(problem.question).suggestions])
+            question = () if made[0].get("placeholders") else self._question(problem.question).suggestions
+            return Proposal([confirmed(made[0]), *question])
         return options(made, self._group) if made else self._question(problem.question)
 
     def _taken(self, fix: Fix, before: Sequence[Splice]) -> Sequence[Splice]:
@@ -554,7 +557,7 @@ class Mending:
         violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
         return ask(violation, self._request, message)
 
-    def _is_told(self) -> bool:
+    def is_told(self) -> bool:
         """Whether an error of the server is about something that is wrong by the schema, too."""
         places, words = set[tuple[int, int]](), set[str]()
         for mark in self._marks:
@@ -588,7 +591,7 @@ class Mending:
         patch = self._patch(text or self._text, ops, asked)
         violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
         said = " ".join(dict.fromkeys([*self._said, *([message] if message else [])]))
-        sure = is_sure and self._is_sure and self._is_told() and (self._sent.base == "/body" or not (ops or asked))
+        sure = is_sure and self._is_sure and self.is_told() and (self._sent.base == "/body" or not (ops or asked))
         out = edit(
             violation, self._request, patch, said, requires_confirmation=not self._is_sure or not (sure or asked)
         )
