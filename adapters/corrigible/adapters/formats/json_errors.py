@@ -341,7 +341,7 @@ def _is_complaint(members: Members, walk: _Walk) -> bool:
     for name in shapes.OF_ONE.intersection(names):
         if isinstance(members[names[name]], str) and names[name] not in walk.names | walk.inner:
             return True
-    codes = (*shapes.CODES, shapes.TEXTS_BY_CODE)
+    codes = (*shapes.CODES, *shapes.RELATIVE, shapes.TEXTS_BY_CODE)
     return not names.keys().isdisjoint(codes) and not names.keys().isdisjoint(_SURE_PLACES)
 
 
