@@ -344,8 +344,8 @@ def test_signs_that_can_only_be_meant_in_one_way_are_mended(own: Path, text: str
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
-        ('{ booked(in: {startHour: 1, lengthHours: 2}) { id } }', "lengthMinutes"),
-        ('{ booked(in: {startHour: 1, lengthMinutes: 2, onlyUnpaid: true}) { id } }', "onlyPaid"),
+        ("{ booked(in: {startHour: 1, lengthHours: 2}) { id } }", "lengthMinutes"),
+        ("{ booked(in: {startHour: 1, lengthMinutes: 2, onlyUnpaid: true}) { id } }", "onlyPaid"),
         ("{ booked(in: {startHour: 1, lengthMinutes: 2}, weightG: 4) { id } }", "weightKg"),
         ("{ booked(in: {startHour: 1, lengthMinutes: 2}, notLate: true) { id } }", "late"),
     ],

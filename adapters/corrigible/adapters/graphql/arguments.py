@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import graphql as g
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.openapi.description import facts, vocabulary
 from corrigible.adapters.openapi.operation_checks import OperationChecker
 from corrigible.adapters.operation import Operations, Vocabulary
@@ -21,7 +22,7 @@ from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
 from corrigible.rules.schema_repair.values import ONLY_ASKED
-from corrigible.schema.document import Leaf, leaves
+from corrigible.schema.document import Leaf, leaves, scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from .document import Document, Splice, removed, span
@@ -201,6 +202,10 @@ class Call:
     def values(self) -> Iterator[Leaf]:
         """Yield the values that are sent, as far as they are looked at."""
         return itertools.islice(leaves(self.body, "/body"), _MOST_VALUES)
+
+    def is_repeated_in(self, message: str) -> bool:
+        """Whether a message has a value as a word of its own."""
+        return any(has_word(message, scalar_text(one.value)) for one in self.values())
 
     def place(self, pointer: str) -> tuple[Any, str]:
         """Return the node that a place of the call leads to; of a variable its place in the request. Neither: None."""

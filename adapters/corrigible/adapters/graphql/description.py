@@ -19,8 +19,8 @@ from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
-from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.pointer import escape, segments, value_at
+from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import members
 from corrigible.rules.schema_repair.levels import REQUIRED
@@ -39,7 +39,6 @@ from corrigible.rules.schema_repair.suggestion import (
 )
 from corrigible.rules.schema_repair.values import repair_value
 from corrigible.rules.violation import Violation
-from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .arguments import (
@@ -65,7 +64,7 @@ _LONGEST_MESSAGE: Final = 2000
 _DIAGNOSIS: Final = "The schema does not allow what was sent."
 _SYNTAX: Final = "The text is no document of GraphQL: mend its syntax."
 _VALUE: Final = "A value is not what the schema takes."
-_OF_SYNTAX: Final = tuple("Unexpected unexpected Expected expected Expecting expecting Syntax syntax Parse parse".split())
+_OF_SYNTAX: Final = ("Unexpected", "unexpected", "Expected", "expected", "Syntax", "syntax", "Parse", "parse")
 """Words of errors about a document that is none."""
 
 
@@ -230,11 +229,11 @@ class GraphQlDescription(Described):
         if sent is None or ast is None:
             return None
         document = Document(self.schema, sent.text, ast, sent.variables)
-        node = document.answered_by(path) if isinstance(path, list) else None
-        nodes = [node] if isinstance(path, list) else [one for one in document.calls() if isinstance(one, g.FieldNode)]
-        calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in nodes if one is not None]
-        if not isinstance(path, list):
-            calls = [one for one in calls if _is_repeated(error.message, one)]
+        is_placed = isinstance(path, list)
+        nodes = [document.answered_by(path)] if isinstance(path, list) else document.calls()
+        fields = [one for one in nodes if isinstance(one, g.FieldNode)]
+        calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in fields]
+        calls = [one for one in calls if is_placed or one.is_repeated_in(error.message)]
         if len(calls) != 1:
             return None
         call = calls[0]
@@ -262,12 +261,17 @@ _LEFT_OUT_AS_RUN: Final = "The fields of the mutation that have run already are 
 _OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage"})
 _CONFLICT: Final = 409
 _STATUSES: Final[Mapping[str, int]] = {
-    **dict.fromkeys(("UNAUTHENTICATED", "UNAUTHORIZED", "AUTHENTICATION_ERROR"), 401),
-    **dict.fromkeys(("FORBIDDEN", "PERMISSION_DENIED", "ACCESS_DENIED"), 403),
-    **dict.fromkeys(("TOO_MANY_REQUESTS", "RATE_LIMITED", "THROTTLED", "RATE_LIMIT_EXCEEDED"), 429),
-    **dict.fromkeys(("INTERNAL_SERVER_ERROR", "INTERNAL", "INTERNAL_ERROR"), 500),
-    **dict.fromkeys(("SERVICE_UNAVAILABLE", "UNAVAILABLE"), 503),
-    **dict.fromkeys(("GATEWAY_TIMEOUT", "DEADLINE_EXCEEDED", "TIMEOUT"), 504),
+    **{"UNAUTHENTICATED": 401, "UNAUTHORIZED": 401, "AUTHENTICATION_ERROR": 401},
+    **{"FORBIDDEN": 403, "PERMISSION_DENIED": 403, "ACCESS_DENIED": 403},
+    **{"TOO_MANY_REQUESTS": 429, "RATE_LIMITED": 429, "THROTTLED": 429, "RATE_LIMIT_EXCEEDED": 429},
+    **{"INTERNAL_SERVER_ERROR": 500, "INTERNAL": 500, "INTERNAL_ERROR": 500},
+    **{
+        "SERVICE_UNAVAILABLE": 503,
+        "UNAVAILABLE": 503,
+        "GATEWAY_TIMEOUT": 504,
+        "DEADLINE_EXCEEDED": 504,
+        "TIMEOUT": 504,
+    },
 }
 """By the code of an error: the status of HTTP that says the same."""
 _OF_INPUT: Final = word_set(
@@ -290,11 +294,6 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
     is_named = not names.isdisjoint(told_names) or any(len(one) > _SHORT and has_word(message, one) for one in names)
     is_state = not _OF_STATE.isdisjoint(in_code) or (_OF_INPUT.isdisjoint(in_code) and not is_named)
     return _CONFLICT if code and is_state else _LEAST_STATUS
-
-
-def _is_repeated(message: str, call: Call) -> bool:
-    """Whether a message has a value of a call as a word of its own."""
-    return any(has_word(message, scalar_text(one.value)) for one in call.values())
 
 
 _SHORT: Final = 2
@@ -339,14 +338,14 @@ class Mending:
             self._marks += _OF_SYNTAX
             ast = parsed(self._text)
         if ast is not None:
-            self._kind = Document(self._description.schema, self._text, ast, {}).kind
+            self._kind = self._document(self._text, ast).kind
         if ast is not None and (named := self._named(ast)) is not None:
             return repair_of(named, "The request names no single operation of the document.", "NO_OPERATION")
         for _ in range(_MOST_ROUNDS):
             ast = parsed(self._text)
             if ast is None:
                 return None
-            document = Document(self._description.schema, self._text, ast, self._variables, self._told)
+            document = self._document(self._text, ast)
             problems = document.problems()
             if self._is_first:
                 self._marks += [node for one in problems for node in one.nodes]
@@ -357,21 +356,21 @@ class Mending:
                 return repair_of(proposal, _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if proposal.suggestions else None
         return None
 
+    def _document(self, text: str, ast: g.DocumentNode) -> Document:
+        return Document(self._description.schema, text, ast, self._variables, self._told)
+
     def posted(self) -> Repair | None:
         """Return a mutation that was sent by GET as a POST: GET only reads (GraphQL over HTTP, section 6.3.1)."""
         ast = parsed(self._text) if self._sent.base == "/query" else None
-        if ast is None or Document(self._description.schema, self._text, ast, {}).kind != "mutation":
+        if ast is None or self._document(self._text, ast).kind != "mutation":
             return None
         body = {name: self._request.query[name] for name in _PARAMETERS if self._request.query.get(name)}
         body |= {"variables": dict(self._variables)} if self._variables else {}
-        patch: list[dict[str, Any]] = [
-            {"op": "replace", "path": "/method", "value": "POST"},
-            *({"op": "remove", "path": f"/query/{name}"} for name in _PARAMETERS if name in self._request.query),
-            {"op": "add", "path": "/body", "value": body},
-        ]
-        violation = SchemaViolation("/method", "method", {}, self._request.method)
+        patch: list[dict[str, Any]] = [{"op": "replace", "path": "/method", "value": "POST"}]
+        patch += [{"op": "remove", "path": f"/query/{name}"} for name in _PARAMETERS if name in self._request.query]
+        patch.append({"op": "add", "path": "/body", "value": body})
         said = "Send a mutation in the body of a POST."
-        made = edit(violation, self._request, patch, said, requires_confirmation=True)
+        made = edit(self._violation, self._request, patch, said, requires_confirmation=True)
         return repair_of(Proposal([made]), "A mutation is not sent by GET.", "MUTATION_BY_GET")
 
     # The document
@@ -500,8 +499,9 @@ class Mending:
         safety = suggestion["safety"]
         ops, old = suggestion["patch"], violation.value
         is_made_text = any(isinstance(op.get("value"), str) and not isinstance(old, str) for op in ops)
+        moves = [(_last(op["from"]), _last(op["path"])) for op in ops if op["op"] == "move"]
         is_kept = not safety.get("requires_confirmation") and not safety["changes_intent"]
-        is_kept = is_kept and not any(op["op"] == "move" and is_other_name(_last(op["from"]), _last(op["path"])) for op in ops)
+        is_kept = is_kept and not any(is_other_name(*one) for one in moves)
         self._is_sure = self._is_sure and is_kept and not (is_made_text and self._kind != "query")
         return True
 
@@ -553,9 +553,12 @@ class Mending:
         self._said.append(message)
         self._text = text or self._text
 
+    @property
+    def _violation(self) -> SchemaViolation:
+        return SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
+
     def _question(self, message: str) -> Proposal:
-        violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
-        return ask(violation, self._request, message)
+        return ask(self._violation, self._request, message)
 
     def is_told(self) -> bool:
         """Whether an error of the server is about something that is wrong by the schema, too."""
@@ -589,14 +592,12 @@ class Mending:
         ops = [*self._ops, *more]
         asked = [*self._asked, *asked]
         patch = self._patch(text or self._text, ops, asked)
-        violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
         said = " ".join(dict.fromkeys([*self._said, *([message] if message else [])]))
         sure = is_sure and self._is_sure and self.is_told() and (self._sent.base == "/body" or not (ops or asked))
-        out = edit(
-            violation, self._request, patch, said, requires_confirmation=not self._is_sure or not (sure or asked)
-        )
+        confirm = not self._is_sure or not (sure or asked)
+        out = edit(self._violation, self._request, patch, said, requires_confirmation=confirm)
         ast = parsed(text) if text else None
-        if self._kind == "query" and (ast is None or Document(self._description.schema, text, ast, {}).kind != "mutation"):
+        if self._kind == "query" and (ast is None or self._document(text, ast).kind != "mutation"):
             out["safety"]["side_effects"] = "none"
         if asked or len(self._text) > _LONGEST_TEST:
             out["parameters"] = {}  # a long document is written once
@@ -666,16 +667,18 @@ def _writing(request: Request, base: str, text: str) -> list[dict[str, Json]]:
 
 def _meant_there(violation: SchemaViolation, request: Request) -> Mapping[str, str]:
     """Return the unknown members of an object, each with the one that it may be about in other terms."""
-    around, schema = violation.pointer.rpartition("/")[0], violation.schema
-    if violation.keyword not in ("additionalProperties", "required"):
+    held = value_at(request, violation.pointer.rpartition("/")[0])
+    if violation.keyword not in ("additionalProperties", "required") or not isinstance(held, Mapping):
         return {}
-    schema = violation.parent_schema or {} if violation.keyword == "required" else schema
-    held, declared = value_at(request, around), members(schema)
-    names = held if isinstance(held, Mapping) else {}
-    free = [one for one in declared if one not in names]
-    required = [one for one in schema.get(REQUIRED) or schema.get("required") or () if one in free]
-    found = {one: meant_instead(one, free, required) for one in names if one not in declared}
+    schema = violation.parent_schema or {} if violation.keyword == "required" else violation.schema
+    free = [one for one in members(schema) if one not in held]
+    required = [one for one in _required(schema) if one in free]
+    found = {one: meant_instead(one, free, required) for one in held if one not in members(schema)}
     return {one: meant for one, meant in found.items() if meant}
+
+
+def _required(schema: Mapping[str, Any]) -> Sequence[str]:
+    return schema.get(REQUIRED) or schema.get("required") or ()
 
 
 def _other_value(violation: SchemaViolation, request: Request, meant: str) -> Repair | None:
@@ -685,7 +688,7 @@ def _other_value(violation: SchemaViolation, request: Request, meant: str) -> Re
     message = f"Give {meant}, if it is what was meant: its value may be another one."
     asked = ask(violation, request, message, places=[(place, members(violation.schema).get(meant, {}))])
     made = [{**one, "patch": ops} for one in asked.suggestions] if ops else []
-    if meant not in (violation.schema.get(REQUIRED) or violation.schema.get("required") or ()):
+    if meant not in _required(violation.schema):
         made += without(violation, request, "Leave it out, if the call may do without it.").suggestions
     return repair_of(Proposal(made), _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if made else None
 
@@ -698,20 +701,13 @@ def _places(ops: Sequence[Mapping[str, Json]], asked: Sequence[tuple[str, Mappin
     return [*(str(one["path"]) for one in ops), *(place for place, _ in asked)]
 
 
-def _at(ops: Sequence[Mapping[str, Any]], old: str, new: str) -> list[dict[str, Json]]:
-    """Return operations with their places below another one."""
-    return [
-        {name: new + value.removeprefix(old) if name in ("path", "from") else value for name, value in op.items()}
-        for op in ops
-    ]
-
-
 def _after(variables: dict[str, Json], ops: Sequence[Mapping[str, Any]], base: str) -> dict[str, Json] | None:
     """Return variables after operations on them; None where one cannot be done."""
     import jsonpatch
 
+    part = base.strip("/").partition("/")[0]
     try:
-        out: dict[str, Json] = jsonpatch.apply_patch(variables, _at(ops, base, ""))
+        out: dict[str, Json] = jsonpatch.apply_patch({part: {"variables": variables}}, ops)[part]["variables"]
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
         return None
     return out

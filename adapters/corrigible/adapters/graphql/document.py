@@ -103,7 +103,7 @@ _WORD: Final = re.compile(r"\w+")
 _KEYWORDS: Final = ("query", "mutation", "subscription", "fragment")
 _SLIPS: Final = (
     (re.compile(r"'([^'\"\\\n]*)'"), r'"\1"'),
-    (re.compile("[\u201c\u201d\u201e]([^\u201c\u201d\"\\\\\n]*)[\u201c\u201d]"), r'"\1"'),
+    (re.compile('[\u201c\u201d\u201e]([^\u201c\u201d"\\\\\n]*)[\u201c\u201d]'), r'"\1"'),
     (re.compile(r'\\"([^\\"\n]*)\\"'), r'"\1"'),
     (re.compile(r'"([_A-Za-z]\w*)"(?=\s*:)'), r"\1"),
     (re.compile(r"\(\s*\)|;|\}\s*\Z"), ""),
@@ -379,7 +379,8 @@ class Document:
         """Return what asks for another argument instead, as a variable: the value that was sent is another thing."""
         variable = self.new_variable(name)
         splices = ((*span(node), f"{name}: ${variable}"), *self.declaring(self.operations[0], variable, kind))
-        return Fix(f"Give {name}, if it is what was meant: its value may be another one.", splices, False, ((variable, kind),))
+        said = f"Give {name}, if it is what was meant: its value may be another one."
+        return Fix(said, splices, False, ((variable, kind),))
 
     def type_name(self, node: g.NamedTypeNode) -> Iterator[Fix]:
         above = self.contexts[id(node)].above

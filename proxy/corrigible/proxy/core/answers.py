@@ -149,6 +149,7 @@ _PATH: Final = frozenset({404, 405, 501})
 """Statuses under which the path may be wrong all the same."""
 _ANY: Final = frozenset({*_REFUSED, *_PATH, 403, 410, 500})
 _STANDING: Final = frozenset({Kind.STATE, Kind.EXISTS, Kind.IN_USE, Kind.FIXED, Kind.FEATURE, Kind.LIMIT})
+_OF_A_THING: Final = _STANDING - {Kind.EXISTS}
 _ALL: Final = frozenset(TOLD) | {Kind.EXISTS, Kind.ABSENT}
 
 
@@ -156,7 +157,7 @@ ROWS: Final = (
     Row("gone", {Kind.ABSENT, Kind.STATE}, {410}, Answer.TELL, "it is away already", (Fact.TAKES_AWAY,)),
     Row("one of several", {Kind.FIXED}, _REFUSED, Answer.SILENT, "a member is fixed, no resource", (Fact.BESIDE,)),
     Row("somebody", _ALL, {409}, Answer.TELL, "a person decided, and no value changes that", (Fact.OF_SOMEBODY,)),
-    Row("of a thing", _STANDING - {Kind.EXISTS}, {400, 409}, Answer.TELL, "another thing is not meant", (Fact.OF_A_THING,)),
+    Row("of a thing", _OF_A_THING, {400, 409}, Answer.TELL, "another thing is not meant", (Fact.OF_A_THING,)),
     Row("repeated", _ALL, _ANY, Answer.SILENT, "what is repeated may be what is wrong", (Fact.REPEATED,)),
     Row("own state", {Kind.STATE, Kind.LIMIT}, {500}, Answer.SILENT, "it is nobody's task", (Fact.OF_THE_SERVER,)),
     Row("passing", _STANDING, _REFUSED, Answer.WAIT, "it ends by itself", (Fact.PASSING,)),
@@ -240,9 +241,9 @@ class _Refusal:
 
     def _is_of_a_thing(self) -> bool:
         place = likely_value(self._error)
-        sent = value_at(self._request, place) if place else MISSING
-        things = [thing for one in self._reading.of(self.kind) for thing in one.slots.get("thing", ())] if self.kind else []
-        return isinstance(sent, str | int) and any(has_word(thing, str(sent)) for thing in things)
+        sent = str(value_at(self._request, place)) if place else ""
+        things = [thing for one in self._reading.of(*_OF_A_THING) for thing in one.slots.get("thing", ())]
+        return any(has_word(thing, sent) for thing in things)
 
     def _is_of_the_server(self) -> bool:
         return not _OF_THE_SERVER.isdisjoint(words(self._error.message))
