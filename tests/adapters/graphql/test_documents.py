@@ -83,7 +83,7 @@ def outcome(judge: Engine, request: Request, answer: Json, status: int = 200) ->
     return {"asks": asked, "confirms": agreed.request.body if isinstance(agreed, Next) else len(suggestions)}
 
 
-@pytest.mark.parametrize("server", ["apollo", "ariadne", "gophers", "ruby", "strawberry", "yoga"])
+@pytest.mark.parametrize("server", ["apollo", "ariadne", "gophers", "mercurius", "perl", "ruby", "strawberry", "yoga"])
 def test_recorded(server: str) -> None:
     told = json.loads((RECORDED / f"{server}.json").read_text("utf-8"))
     judge = engine(RECORDED / told["schema"])
@@ -321,3 +321,99 @@ def test_what_is_left_out_beside_a_question_is_confirmed(own: Path) -> None:
     decision = decided(engine(own), request, {"errors": [{"message": 'Field "begin" is not defined'}]}, 400)
     assert decision is not None
     assert decision.feedback["suggestions"][0]["safety"]["requires_confirmation"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("{ users(name: 'Ada') { id } }", '{ users(name: "Ada") { id } }'),
+        ("{ users(name: \u201cAda\u201d) { id } };", '{ users(name: "Ada") { id } }'),
+        ('{ users(name: \\"Ada\\") { id }', '{ users(name: "Ada") { id }}'),
+        ('{ sold(in: {"from": "1", "to": "2"}) }', '{ sold(in: {from: "1", to: "2"}) }'),
+        ("mutaton { remove(id = 7) }", "mutation { remove(id : 7) }"),
+        ("{ users() { id } }", "{ users { id } }"),
+        ("{ users { id [name] } }", ""),
+        ("{ users(name: 'it's') { id } }", ""),
+    ],
+)
+def test_signs_that_can_only_be_meant_in_one_way_are_mended(own: Path, text: str, sent: str) -> None:
+    found = outcome(engine(own), posted({"query": text}), refused("Syntax Error: Unexpected character"))
+    assert found == ({"sends": {"query": sent}} if sent else {"asks": ["/body/query"], "confirms": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("{ booked(in: {startHour: 1, lengthHours: 2}) { id } }", "lengthMinutes"),
+        ("{ booked(in: {startHour: 1, lengthMinutes: 2, onlyUnpaid: true}) { id } }", "onlyPaid"),
+        ("{ booked(in: {startHour: 1, lengthMinutes: 2}, weightG: 4) { id } }", "weightKg"),
+        ("{ booked(in: {startHour: 1, lengthMinutes: 2}, notLate: true) { id } }", "late"),
+    ],
+)
+def test_what_is_meant_in_other_terms_is_asked_for(tmp_path: Path, text: str, asked: str) -> None:
+    file = tmp_path / "booked.graphql"
+    file.write_text(
+        "type Query { booked(in: In, weightKg: Float, late: Boolean): [B] } type B { id: ID }"
+        " input In { startHour: Int! lengthMinutes: Int! onlyPaid: Boolean }",
+        "utf-8",
+    )
+    words = "Unknown: lengthHours onlyUnpaid weightG notLate"
+    found = outcome(engine(file), posted({"query": text}), refused(words), 400)
+    assert found["asks"] == [f"/body/variables/{asked}"]
+
+
+def test_values_of_directives_and_defaults_are_mended(own: Path) -> None:
+    text = 'query ($n: Int = "2") { user(id: 7, first: $n) { name @include(if: "true") } }'
+    found = outcome(engine(own), posted({"query": text}), refused('Int cannot represent "2", nor Boolean "true"'))
+    assert found == {"sends": {"query": text.replace('"2"', "2").replace('"true"', "true")}}
+
+
+def test_a_field_that_nothing_is_near_to_is_left_out_if_that_is_agreed_to(own: Path) -> None:
+    text = "{ near { __typname } user(id: 7) { shoes name } }"
+    found = outcome(engine(own), posted({"query": text}), refused("Cannot query shoes, nor __typname"))
+    assert found["confirms"] == {"query": "{ near { __typename } user(id: 7) { name } }"}
+
+
+def test_a_mutation_by_get_becomes_a_post(own: Path) -> None:
+    request = Request("GET", "/graphql", {"query": "mutation ($i: ID!) { remove(id: $i) }", "variables": '{"i": 7}'})
+    decision = decided(engine(own), request, "Mutations are not allowed by GET", 405)
+    assert decision is not None
+    assert not isinstance(apply(decision.feedback, request), Next)
+    agreed = apply(decision.feedback, request, confirm=True)
+    assert isinstance(agreed, Next)
+    assert (agreed.request.method, agreed.request.query) == ("POST", {})
+    assert agreed.request.body == {"query": "mutation ($i: ID!) { remove(id: $i) }", "variables": {"i": 7}}
+
+
+def test_a_refused_custom_scalar_has_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "scalars.graphql"
+    file.write_text("scalar Day type Query { on(day: Day!, of: ID): Int  off(day: Day!): Int }", "utf-8")
+    body: Json = {"query": 'query ($d: Day!) { on(day: $d, of: 3) off(day: "2031-01-01") }', "variables": {"d": "soon"}}
+    found = outcome(engine(file), posted(body), refused('cannot parse "soon" as a day'))
+    assert found == {"asks": ["/body/variables/d"], "confirms": 1}
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "asked"),
+    [
+        ("OUT_OF_STOCK", "No copies are left", []),
+        ("ILLEGAL_STATE", "User 7 is locked and cannot be renamed", []),
+        ("NAME_TAKEN", "name is taken", ["/body/variables/name"]),
+        ("BAD_USER_INPUT", "name is taken", ["/body/variables/name"]),
+    ],
+)
+def test_a_code_of_its_own_that_names_no_argument_is_about_a_state(
+    own: Path, code: str, message: str, asked: list[str]
+) -> None:
+    request = posted({"query": 'mutation { rename(id: 7, name: "a") { id } }'})
+    found = outcome(engine(own), request, refused(message, path=["rename"], extensions={"code": code}))
+    assert found.get("asks", []) == asked
+
+
+def test_the_pause_of_an_error_is_told(own: Path) -> None:
+    for message, more in (("Slow down. Try again in 30 seconds.", {}), ("Slow down.", {"retryAfter": 30})):
+        extensions: Json = {"code": "RATE_LIMITED", **more}
+        request = posted({"query": "mutation { remove(id: 7) }"})
+        decision = decided(engine(own), request, refused(message, path=["remove"], extensions=extensions))
+        assert decision is not None
+        assert decision.feedback["retry"] == {"same_request": False, "after_seconds": 30}

@@ -22,6 +22,8 @@ class GraphQlFormat:
     name = "graphql"
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        if isinstance(body, str) and exchange.status >= 400 and is_asked(exchange.request):
+            return [Violation(message=body)]
         listed = body.get("errors") if isinstance(body, dict) else None
         if not isinstance(listed, list) or not isinstance(body, dict) or holds_something(body.get("data")):
             return ()

@@ -341,7 +341,8 @@ def _is_complaint(members: Members, walk: _Walk) -> bool:
     for name in shapes.OF_ONE.intersection(names):
         if isinstance(members[names[name]], str) and names[name] not in walk.names | walk.inner:
             return True
-    return not names.keys().isdisjoint(shapes.CODES) and not names.keys().isdisjoint(_SURE_PLACES)
+    codes = (*shapes.CODES, *shapes.RELATIVE, shapes.TEXTS_BY_CODE)
+    return not names.keys().isdisjoint(codes) and not names.keys().isdisjoint(_SURE_PLACES)
 
 
 _USUAL: Final = frozenset({*shapes.TEXTS, *shapes.CODES, *shapes.ABOUT_THE_ANSWER})

@@ -6,31 +6,36 @@ the variable or of the literal's node. What is asked for in a literal becomes a 
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import graphql as g
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.openapi.description import facts, vocabulary
 from corrigible.adapters.openapi.operation_checks import OperationChecker
 from corrigible.adapters.operation import Operations, Vocabulary
 from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
+from corrigible.rules.schema_repair.values import ONLY_ASKED
+from corrigible.schema.document import Leaf, leaves, scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from .document import Document, Splice, removed, span
 
 _SCALARS: Final[Mapping[str, Mapping[str, Json]]] = {
-    "Int": {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1},
+    "Int": {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1, ONLY_ASKED: True},
     "Float": {"type": "number"},
     "String": {"type": "string"},
     "Boolean": {"type": "boolean"},
     "ID": {"type": ["string", "integer"]},
 }
 _MEDIA: Final = "application/json"
+_MOST_VALUES: Final = 200
 
 
 def json_schema(kind: Any) -> dict[str, Json]:
@@ -101,7 +106,7 @@ class Arguments(Described):
 
     @property
     def operations(self) -> Operations:
-        return Operations({f"POST /{self.name}": self.name})
+        return Operations({f"{method} /{self.name}": self.name for method in ("GET", "POST")})
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
         found = [one for one in self._checker.schema_violations(request, {}) if not _is_one_for_list(one)]
@@ -181,17 +186,26 @@ class Edited(NamedTuple):
 class Call:
     """One field of a document with its arguments."""
 
-    def __init__(self, document: Document, node: g.FieldNode, variables: Mapping[str, Json], base: str) -> None:
-        """`base` is where the variables are in the request document."""
+    def __init__(self, document: Document, node: Any, variables: Mapping[str, Json], base: str) -> None:
+        """`node` is a field or a directive, `base` is where the variables are in the request document."""
         self._document, self._base, self._variables = document, base, variables
         context = document.contexts[id(node)]
         self.node, self.name = node, f"{context.parent}.{node.name.value}"
-        self.definition: g.GraphQLField = context.definition
+        self.definition: Any = context.definition
+        self._method = "GET" if document.kind == "query" else "POST"
         body = {one.name.value: literal(one.value, variables) for one in node.arguments or ()}
         self.body = {name: value for name, value in body.items() if value is not MISSING}
 
     def request(self) -> Request:
-        return Request("POST", f"/{self.name}", headers={"content-type": _MEDIA}, body=self.body)
+        return Request(self._method, f"/{self.name}", headers={"content-type": _MEDIA}, body=self.body)
+
+    def values(self) -> Iterator[Leaf]:
+        """Yield the values that are sent, as far as they are looked at."""
+        return itertools.islice(leaves(self.body, "/body"), _MOST_VALUES)
+
+    def is_repeated_in(self, message: str) -> bool:
+        """Whether a message has a value as a word of its own."""
+        return any(has_word(message, scalar_text(one.value)) for one in self.values())
 
     def place(self, pointer: str) -> tuple[Any, str]:
         """Return the node that a place of the call leads to; of a variable its place in the request. Neither: None."""
@@ -299,6 +313,18 @@ class Call:
 
     def _literal(self, value: Json, pointer: str) -> str:
         return printed(value, self._type(pointer))
+
+
+class Variables(Call):
+    """All variables of an operation, as the arguments of one call."""
+
+    def __init__(self, document: Document, variables: Mapping[str, Json], base: str) -> None:
+        self._document, self._base, self._variables = document, base, variables
+        self.name, self.body = "variables", dict(variables)
+        self._method = "GET" if document.kind == "query" else "POST"
+
+    def place(self, pointer: str) -> tuple[Any, str]:
+        return None, self._base + pointer.removeprefix("/body")
 
 
 def printed(value: Json, kind: Any) -> str:

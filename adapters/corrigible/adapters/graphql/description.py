@@ -19,23 +19,53 @@ from corrigible.adapters.formats.statement import has_word
 from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
+from corrigible.rules.pointer import escape, segments, value_at
+from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.schema_repair.first_violation import first_violation
-from corrigible.rules.schema_repair.names import near_names
+from corrigible.rules.schema_repair.json_schema import members
+from corrigible.rules.schema_repair.levels import REQUIRED
+from corrigible.rules.schema_repair.names import is_other_name, near_names, without
 from corrigible.rules.schema_repair.repair import repair
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, Repair, ask, confirmed, edit, options, repair_of
+from corrigible.rules.schema_repair.schema_violation import Place, SchemaViolation
+from corrigible.rules.schema_repair.suggestion import (
+    Proposal,
+    Repair,
+    ask,
+    confirmed,
+    edit,
+    guarded_ops,
+    options,
+    repair_of,
+)
+from corrigible.rules.schema_repair.values import repair_value
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .arguments import Call, Edited, definitions, json_schema, literal, needed, of_field, of_variables, printed
-from .document import Document, Fix, Problem, Splice, key, parsed, removed, span, spliced, unclosed
+from .arguments import (
+    Arguments,
+    Call,
+    Edited,
+    Variables,
+    definitions,
+    json_schema,
+    literal,
+    needed,
+    of_field,
+    of_variables,
+    printed,
+)
+from .document import Document, Fix, Problem, Splice, key, meant_instead, parsed, removed, span, spliced, written
 
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5
+_PARAMETERS: Final = ("query", "variables", "operationName", "extensions")
 _LONGEST_TEST: Final = 256
 _LONGEST_MESSAGE: Final = 2000
 _DIAGNOSIS: Final = "The schema does not allow what was sent."
 _SYNTAX: Final = "The text is no document of GraphQL: mend its syntax."
+_VALUE: Final = "A value is not what the schema takes."
+_OF_SYNTAX: Final = ("Unexpected", "unexpected", "Expected", "expected", "Syntax", "syntax", "Parse", "parse")
+"""Words of errors about a document that is none."""
 
 
 def load(path: Path) -> GraphQlDescription:
@@ -120,12 +150,14 @@ class GraphQlDescription(Described):
     def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
         """Return the document and variables as the schema takes them; None where it refuses nothing.
 
-        Of a call that was executed the schema refused nothing, whatever it says here.
+        Some servers execute a document first: then one of their errors is about what is wrong with it.
         """
         sent = Sent.of(request)
-        if sent is None or not errors or any("path" in one.native for one in errors):
+        if sent is None or not errors:
             return None
-        return Mending(self, request, sent, errors, group).repair()
+        mending = Mending(self, request, sent, errors, group)
+        made = mending.posted() or mending.repair()
+        return made if mending.is_told() or not any("path" in one.native for one in errors) else None
 
     def cautioned(
         self, request: Request, errors: Sequence[Violation], body: Json, suggestions: Sequence[dict[str, Any]]
@@ -187,24 +219,31 @@ class GraphQlDescription(Described):
         return "" if ast is None or Document(self.schema, rest, ast, {}).problems() else rest
 
     def inner_call(self, exchange: Exchange, error: Violation) -> InnerCall | None:
-        """Return the field whose resolver refuses its arguments, as a call with the status that the code stands for."""
+        """Return the field whose resolver refuses its arguments, as a call with the status that the code stands for.
+
+        Where no field is named, as where a custom scalar is refused, it is the only one with a value that is repeated.
+        """
         request, path = exchange.request, error.native.get("path")
         sent = Sent.of(request)
-        ast = parsed(sent.text) if sent is not None and isinstance(path, list) else None
-        if sent is None or ast is None or not isinstance(path, list):
+        ast = parsed(sent.text) if sent is not None else None
+        if sent is None or ast is None:
             return None
         document = Document(self.schema, sent.text, ast, sent.variables)
-        node = document.answered_by(path)
-        if node is None:
+        is_placed = isinstance(path, list)
+        nodes = [document.answered_by(path)] if isinstance(path, list) else document.calls()
+        fields = [one for one in nodes if isinstance(one, g.FieldNode)]
+        calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in fields]
+        calls = [one for one in calls if is_placed or one.is_repeated_in(error.message)]
+        if len(calls) != 1:
             return None
-        call = Call(document, node, sent.variables, f"{sent.base}/variables")
+        call = calls[0]
         told = error.native.get("extensions")
         more = {name: one for name, one in told.items() if name not in _OF_TRACES} if isinstance(told, dict) else {}
         body: dict[str, Json] = {**more, "message": error.message}
         inner = replace(
             exchange,
             request=call.request(),
-            status=_status(error.code, more),
+            status=_status(error.code, more, call, error.message),
             headers={"content-type": "application/json"},
             body=orjson.dumps(body),
         )
@@ -222,24 +261,44 @@ _LEFT_OUT_AS_RUN: Final = "The fields of the mutation that have run already are 
 _OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage"})
 _CONFLICT: Final = 409
 _STATUSES: Final[Mapping[str, int]] = {
-    **dict.fromkeys(("UNAUTHENTICATED", "UNAUTHORIZED", "AUTHENTICATION_ERROR"), 401),
-    **dict.fromkeys(("FORBIDDEN", "PERMISSION_DENIED", "ACCESS_DENIED"), 403),
-    "CONFLICT": _CONFLICT,
-    **dict.fromkeys(("TOO_MANY_REQUESTS", "RATE_LIMITED", "THROTTLED", "RATE_LIMIT_EXCEEDED"), 429),
-    **dict.fromkeys(("INTERNAL_SERVER_ERROR", "INTERNAL", "INTERNAL_ERROR"), 500),
-    **dict.fromkeys(("SERVICE_UNAVAILABLE", "UNAVAILABLE"), 503),
-    **dict.fromkeys(("GATEWAY_TIMEOUT", "DEADLINE_EXCEEDED", "TIMEOUT"), 504),
+    **{"UNAUTHENTICATED": 401, "UNAUTHORIZED": 401, "AUTHENTICATION_ERROR": 401},
+    **{"FORBIDDEN": 403, "PERMISSION_DENIED": 403, "ACCESS_DENIED": 403},
+    **{"TOO_MANY_REQUESTS": 429, "RATE_LIMITED": 429, "THROTTLED": 429, "RATE_LIMIT_EXCEEDED": 429},
+    **{"INTERNAL_SERVER_ERROR": 500, "INTERNAL": 500, "INTERNAL_ERROR": 500},
+    **{
+        "SERVICE_UNAVAILABLE": 503,
+        "UNAVAILABLE": 503,
+        "GATEWAY_TIMEOUT": 504,
+        "DEADLINE_EXCEEDED": 504,
+        "TIMEOUT": 504,
+    },
 }
-"""By the code of an error: the status of HTTP that says the same. Any other code is about what was sent."""
+"""By the code of an error: the status of HTTP that says the same."""
+_OF_INPUT: Final = word_set(
+    "input argument arguments validation valid invalid bad request parse format range required missing unknown found"
+    " type value error graphql user malformed unsupported constraint"
+)
+_OF_STATE: Final = word_set("state status conflict precondition limit quota")
+"""Words of codes. A code of a server's own that has none of the first is about a state."""
 _LEAST_STATUS: Final = 400
 
 
-def _status(code: str, extensions: Mapping[str, Json]) -> int:
-    told = [extensions.get(name) for name in ("status", "statusCode")]
-    told += [http.get("status")] if isinstance(http := extensions.get("http"), dict) else []
+def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str) -> int:
+    inner = [one for one in (extensions.get("http"), extensions.get("originalError")) if isinstance(one, dict)]
+    told = [one.get(name) for one in (extensions, *inner) for name in ("status", "statusCode")]
     stated = [one for one in told if isinstance(one, int) and _LEAST_STATUS <= one < 600]
-    is_there = "ALREADY" in code.upper()
-    return stated[0] if stated else _CONFLICT if is_there else _STATUSES.get(code.upper(), _LEAST_STATUS)
+    if stated or (of_code := _STATUSES.get(code.upper(), _LEAST_STATUS)) != _LEAST_STATUS:
+        return stated[0] if stated else of_code
+    in_code, names = frozenset(words(code)), {segments(one.pointer)[-1] for one in call.values()}
+    told_names = [one.rpartition(".")[2] for one in extensions.values() if isinstance(one, str)]
+    is_named = not names.isdisjoint(told_names) or any(len(one) > _SHORT and has_word(message, one) for one in names)
+    is_state = not _OF_STATE.isdisjoint(in_code) or (_OF_INPUT.isdisjoint(in_code) and not is_named)
+    return _CONFLICT if code and is_state else _LEAST_STATUS
+
+
+_SHORT: Final = 2
+_OF_A_VARIABLE: Final = 2
+"""Slashes of the place of a variable: those that nothing declares are no mistake."""
 
 
 class Mending:
@@ -273,28 +332,46 @@ class Mending:
             self._marks.append("variables")
             self._ops.append({"op": "replace", "path": "/body/variables", "value": dict(self._variables)})
         if (ast := parsed(self._text)) is None:
-            if not (more := unclosed(self._text)):
+            if not (more := written(self._text)):
                 return repair_of(self._question(_SYNTAX), "The document cannot be read.", "NO_DOCUMENT")
-            self._note("Close the last braces.", more)
-            self._marks += ["Unexpected", "Expected", "Syntax", "syntax"]
+            self._note("Write it in the syntax of GraphQL: quotation marks, brackets, keywords.", more)
+            self._marks += _OF_SYNTAX
             ast = parsed(self._text)
         if ast is not None:
-            self._kind = _kind(ast)
+            self._kind = self._document(self._text, ast).kind
         if ast is not None and (named := self._named(ast)) is not None:
             return repair_of(named, "The request names no single operation of the document.", "NO_OPERATION")
         for _ in range(_MOST_ROUNDS):
             ast = parsed(self._text)
             if ast is None:
                 return None
-            document = Document(self._description.schema, self._text, ast, self._variables, self._told)
+            document = self._document(self._text, ast)
             problems = document.problems()
             if self._is_first:
                 self._marks += [node for one in problems for node in one.nodes]
+                self._marks += [name for one in problems for fix in one.fixes for name, _ in fix.asked]
             proposal = self._by_problems(document, problems) if problems else self._by_values(document)
             self._is_first = False
             if proposal is not None:
                 return repair_of(proposal, _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if proposal.suggestions else None
         return None
+
+    def _document(self, text: str, ast: g.DocumentNode) -> Document:
+        return Document(self._description.schema, text, ast, self._variables, self._told)
+
+    def posted(self) -> Repair | None:
+        """Return a mutation that was sent by GET as a POST: GET only reads (GraphQL over HTTP, section 6.3.1)."""
+        ast = parsed(self._text) if self._sent.base == "/query" else None
+        if ast is None or self._document(self._text, ast).kind != "mutation":
+            return None
+        body = {name: self._request.query[name] for name in _PARAMETERS if self._request.query.get(name)}
+        body |= {"variables": dict(self._variables)} if self._variables else {}
+        patch: list[dict[str, Any]] = [{"op": "replace", "path": "/method", "value": "POST"}]
+        patch += [{"op": "remove", "path": f"/query/{name}"} for name in _PARAMETERS if name in self._request.query]
+        patch.append({"op": "add", "path": "/body", "value": body})
+        said = "Send a mutation in the body of a POST."
+        made = edit(self._violation, self._request, patch, said, requires_confirmation=True)
+        return repair_of(Proposal([made]), "A mutation is not sent by GET.", "MUTATION_BY_GET")
 
     # The document
 
@@ -338,7 +415,8 @@ class Mending:
         problem = left[0]
         made = [self._of_fix(one, problem) for one in problem.fixes[:_MOST_OPTIONS]]
         if len(made) == 1:
-            return Proposal([confirmed(made[0]), *self._question(problem.question).suggestions])
+            question = () if made[0].get("placeholders") else self._question(problem.question).suggestions
+            return Proposal([confirmed(made[0]), *question])
         return options(made, self._group) if made else self._question(problem.question)
 
     def _taken(self, fix: Fix, before: Sequence[Splice]) -> Sequence[Splice]:
@@ -358,11 +436,11 @@ class Mending:
 
     def _by_values(self, document: Document) -> Proposal | None:
         """Do what is sure about variables and literals; return what is left, or all that was done."""
-        left: list[tuple[Repair, Call | None]] = []
+        left: list[tuple[Repair, Call]] = []
         is_changed = False
         asked = {place for place, _ in self._asked}
         for violation, made, call in self._repairs(document):
-            if call is None and f"{self._sent.base}/variables{violation.pointer.removeprefix('/body')}" in asked:
+            if call.place(violation.pointer)[1] in asked:
                 continue
             if self._is_first:
                 ops = made.suggestions[0].get("patch", ()) if made is not None and made.suggestions else ()
@@ -371,11 +449,8 @@ class Mending:
             only = made.suggestions[0] if made is not None and len(made.suggestions) == 1 else None
             if made is None:
                 continue
-            if (
-                only is not None
-                and "placeholders" not in only
-                and self._is_applied(self._outward(only, call), only, violation.value)
-            ):
+            is_edit = only is not None and "placeholders" not in only
+            if only is not None and is_edit and self._is_applied(call.outward(only), only, violation):
                 is_changed = True
                 break
             left.append((made, call))
@@ -383,33 +458,32 @@ class Mending:
             self._text, is_changed = spliced(self._text, splices), True
         if is_changed:
             return None
+        if not left and document.wrong_values():
+            return self._question(_VALUE)
         return self._left(left)
 
-    def _repairs(self, document: Document) -> Iterator[tuple[SchemaViolation, Repair | None, Call | None]]:
-        description = self._description
+    def _repairs(self, document: Document) -> Iterator[tuple[SchemaViolation, Repair | None, Call]]:
+        description, variables, base = self._description, self._variables, f"{self._sent.base}/variables"
         operation = document.operation(self._sent.operation) or document.operations[0]
-        call: Call | None = None
         of_all = of_variables(operation, description.schema, description.defined)
-        request = Request("POST", "/variables", body=self._variables)
-        for violation in of_all.schema_violations(request, ""):
-            yield violation, repair(violation, request, self._group), None
-        for node in document.fields():
-            call = Call(document, node, self._variables, f"{self._sent.base}/variables")
-            judged = of_field(call.definition, call.name, description.defined)
+        judged: list[tuple[Call, Arguments]] = [(Variables(document, variables, base), of_all)]
+        for node in document.calls():
+            call = Call(document, node, variables, base)
+            judged.append((call, of_field(call.definition, call.name, description.defined)))
+        for call, arguments in judged:
             request = call.request()
-            for violation in judged.schema_violations(request, ""):
-                if not call.place(violation.pointer)[1]:
-                    yield violation, repair(violation, request, self._group), call
+            for violation in arguments.schema_violations(request, ""):
+                if call.place(violation.pointer)[1] and not isinstance(call, Variables):
+                    continue  # of the variables it is judged, too
+                is_free = isinstance(call, Variables) and violation.pointer.count("/") == _OF_A_VARIABLE
+                meant = _meant_there(violation, request) if not is_free else {}
+                name = _last(violation.pointer)
+                if violation.keyword == "required" and name in meant.values():
+                    continue  # asked for instead of the unknown one
+                made = _other_value(violation, request, meant[name]) if name in meant else None
+                yield violation, made or repair(violation, request, self._group), call
 
-    def _outward(self, suggestion: Mapping[str, Any], call: Call | None) -> Edited | None:
-        if call is not None:
-            return call.outward(suggestion)
-        base = f"{self._sent.base}/variables"
-        ops = _at(suggestion.get("patch", ()), "/body", base)
-        asked = [(f"{base}{str(one['pointer'])[5:]}", one["schema"]) for one in suggestion.get("placeholders", ())]
-        return Edited((), tuple(ops), tuple(asked))
-
-    def _is_applied(self, edited: Edited | None, suggestion: Mapping[str, Any], old: Json) -> bool:
+    def _is_applied(self, edited: Edited | None, suggestion: Mapping[str, Any], violation: SchemaViolation) -> bool:
         """Do what a suggestion says of a value; False where it cannot be said of this request.
 
         A number that becomes a text may be no text that was meant: of a write that is asked about.
@@ -423,36 +497,42 @@ class Mending:
         self._ops += edited.ops
         self._said.append(str(suggestion["message"]))
         safety = suggestion["safety"]
-        is_made_text = any(isinstance(op.get("value"), str) and not isinstance(old, str) for op in suggestion["patch"])
+        ops, old = suggestion["patch"], violation.value
+        is_made_text = any(isinstance(op.get("value"), str) and not isinstance(old, str) for op in ops)
+        moves = [(_last(op["from"]), _last(op["path"])) for op in ops if op["op"] == "move"]
         is_kept = not safety.get("requires_confirmation") and not safety["changes_intent"]
+        is_kept = is_kept and not any(is_other_name(*one) for one in moves)
         self._is_sure = self._is_sure and is_kept and not (is_made_text and self._kind != "query")
         return True
 
     def _kinds(self, document: Document) -> Iterator[Splice]:
         """Yield literals in the form of their type: words of an enum without quotes, texts with them."""
         for node, kind in document.wrong_values():
-            value = literal(node)
-            schema = json_schema(kind)
+            value, schema = literal(node), json_schema(kind)
             schema["$defs"] = needed(schema, self._description.defined)
-            if not isinstance(value, str | float) or first_violation(value, schema) is not None:
+            keyword = first_violation(value, schema)
+            ways = [] if keyword is None else repair_value(keyword, value, schema, Place())
+            if len(ways) == 1 and not ways[0].assumption:
+                value = ways[0].value
+            elif keyword is not None or not isinstance(value, str | float):
                 continue
             self._note(f"Write it as {kind}.")
             if self._is_first:
-                self._marks += [node]
-            yield *span(node), printed(int(value) if isinstance(value, float) else value, kind)
+                self._marks += [node, literal(node)]
+            yield *span(node), printed(int(value) if isinstance(value, float) and "Int" in str(kind) else value, kind)
 
-    def _left(self, left: Sequence[tuple[Repair, Call | None]]) -> Proposal:
+    def _left(self, left: Sequence[tuple[Repair, Call]]) -> Proposal:
         """Return what is done, with what is left to ask: values together, of alternatives the first."""
         splices, asked = list[Splice](), list[tuple[str, Mapping[str, Json]]]()
         is_kept = True
         for made, call in left:
-            outward = [(self._outward(one, call), one) for one in made.suggestions]
+            outward = [(call.outward(one), one) for one in made.suggestions]
             known = [(one, suggestion) for one, suggestion in outward if one is not None]
             if len(known) > 1:
                 edits = [self._with(one, str(suggestion["message"])) for one, suggestion in known]
                 return options(edits, self._group) if made.type == "intent_disambiguation" else Proposal(edits)
             if not known:
-                return self._question("A value is not what the schema takes.")
+                return self._question(_VALUE)
             splices += known[0][0].splices
             asked += known[0][0].asked
             safety = known[0][1]["safety"]
@@ -473,11 +553,14 @@ class Mending:
         self._said.append(message)
         self._text = text or self._text
 
-    def _question(self, message: str) -> Proposal:
-        violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
-        return ask(violation, self._request, message)
+    @property
+    def _violation(self) -> SchemaViolation:
+        return SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
 
-    def _is_told(self) -> bool:
+    def _question(self, message: str) -> Proposal:
+        return ask(self._violation, self._request, message)
+
+    def is_told(self) -> bool:
         """Whether an error of the server is about something that is wrong by the schema, too."""
         places, words = set[tuple[int, int]](), set[str]()
         for mark in self._marks:
@@ -509,13 +592,12 @@ class Mending:
         ops = [*self._ops, *more]
         asked = [*self._asked, *asked]
         patch = self._patch(text or self._text, ops, asked)
-        violation = SchemaViolation(f"{self._sent.base}/query", "graphql", {"type": "string"}, self._sent.text)
         said = " ".join(dict.fromkeys([*self._said, *([message] if message else [])]))
-        sure = is_sure and self._is_sure and self._is_told() and (self._sent.base == "/body" or not (ops or asked))
-        out = edit(
-            violation, self._request, patch, said, requires_confirmation=not self._is_sure or not (sure or asked)
-        )
-        if self._kind == "query" and (text == "" or _kind(parsed(text)) in ("query", "")):
+        sure = is_sure and self._is_sure and self.is_told() and (self._sent.base == "/body" or not (ops or asked))
+        confirm = not self._is_sure or not (sure or asked)
+        out = edit(self._violation, self._request, patch, said, requires_confirmation=confirm)
+        ast = parsed(text) if text else None
+        if self._kind == "query" and (ast is None or self._document(text, ast).kind != "mutation"):
             out["safety"]["side_effects"] = "none"
         if asked or len(self._text) > _LONGEST_TEST:
             out["parameters"] = {}  # a long document is written once
@@ -583,31 +665,49 @@ def _writing(request: Request, base: str, text: str) -> list[dict[str, Json]]:
     return out
 
 
-def _kind(ast: g.DocumentNode | None) -> str:
-    """Return what all operations of a document are; empty where they differ."""
-    definitions = ast.definitions if ast is not None else ()
-    kinds = {one.operation.value for one in definitions if isinstance(one, g.OperationDefinitionNode)}
-    return kinds.pop() if len(kinds) == 1 else ""
+def _meant_there(violation: SchemaViolation, request: Request) -> Mapping[str, str]:
+    """Return the unknown members of an object, each with the one that it may be about in other terms."""
+    held = value_at(request, violation.pointer.rpartition("/")[0])
+    if violation.keyword not in ("additionalProperties", "required") or not isinstance(held, Mapping):
+        return {}
+    schema = violation.parent_schema or {} if violation.keyword == "required" else violation.schema
+    free = [one for one in members(schema) if one not in held]
+    required = [one for one in _required(schema) if one in free]
+    found = {one: meant_instead(one, free, required) for one in held if one not in members(schema)}
+    return {one: meant for one, meant in found.items() if meant}
+
+
+def _required(schema: Mapping[str, Any]) -> Sequence[str]:
+    return schema.get(REQUIRED) or schema.get("required") or ()
+
+
+def _other_value(violation: SchemaViolation, request: Request, meant: str) -> Repair | None:
+    """Ask for a member instead of an unknown one that says it in other terms, or offer to leave it out."""
+    place = f"{violation.pointer.rpartition('/')[0]}/{escape(meant)}"
+    ops = guarded_ops(request, violation.pointer, violation.value, {"op": "remove", "path": violation.pointer})
+    message = f"Give {meant}, if it is what was meant: its value may be another one."
+    asked = ask(violation, request, message, places=[(place, members(violation.schema).get(meant, {}))])
+    made = [{**one, "patch": ops} for one in asked.suggestions] if ops else []
+    if meant not in _required(violation.schema):
+        made += without(violation, request, "Leave it out, if the call may do without it.").suggestions
+    return repair_of(Proposal(made), _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if made else None
+
+
+def _last(pointer: Json) -> str:
+    return segments(str(pointer))[-1]
 
 
 def _places(ops: Sequence[Mapping[str, Json]], asked: Sequence[tuple[str, Mapping[str, Json]]]) -> list[str]:
     return [*(str(one["path"]) for one in ops), *(place for place, _ in asked)]
 
 
-def _at(ops: Sequence[Mapping[str, Any]], old: str, new: str) -> list[dict[str, Json]]:
-    """Return operations with their places below another one."""
-    return [
-        {name: new + value.removeprefix(old) if name in ("path", "from") else value for name, value in op.items()}
-        for op in ops
-    ]
-
-
 def _after(variables: dict[str, Json], ops: Sequence[Mapping[str, Any]], base: str) -> dict[str, Json] | None:
     """Return variables after operations on them; None where one cannot be done."""
     import jsonpatch
 
+    part = base.strip("/").partition("/")[0]
     try:
-        out: dict[str, Json] = jsonpatch.apply_patch(variables, _at(ops, base, ""))
+        out: dict[str, Json] = jsonpatch.apply_patch({part: {"variables": variables}}, ops)[part]["variables"]
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
         return None
     return out

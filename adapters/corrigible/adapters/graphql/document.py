@@ -6,6 +6,7 @@ known by the rule, never by a message. A splice replaces the text of one node, s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +14,8 @@ import graphql as g
 from graphql import validation as v
 
 from corrigible.rules.budget import spend
+from corrigible.rules.safety.decisive import words
+from corrigible.rules.safety.spelling import is_other_meaning
 from corrigible.rules.schema_repair.names import is_other_name, near_names
 from corrigible.schema.exchange import Json
 
@@ -21,7 +24,7 @@ Splice = tuple[int, int, str]
 MOST_TOKENS: Final = 4000
 _MOST_NAMES: Final = 12
 _MOST_LEAVES: Final = 8
-_MOST_OPEN: Final = 4
+_MOST_SLIPS: Final = 8
 
 
 class Fix(NamedTuple):
@@ -68,9 +71,45 @@ def parsed(text: str) -> g.DocumentNode | None:
         return None
 
 
-def unclosed(text: str) -> str:
-    """Return a document that only lacks its last braces with them; empty where it lacks something else."""
-    return next((more for n in range(1, _MOST_OPEN) if parsed(more := text.rstrip() + "}" * n) is not None), "")
+def written(text: str) -> str:
+    """Return a document whose syntax is wrong at signs that can only be meant in one way; empty where others are."""
+    for _ in range(_MOST_SLIPS):
+        try:
+            g.parse(text, max_tokens=MOST_TOKENS)
+        except g.GraphQLSyntaxError as problem:
+            spend(len(text) // 4)
+            text = _without_slip(text, min(problem.positions or (0,)))
+        except (g.GraphQLError, RecursionError):
+            return ""
+        else:
+            return text
+    return ""
+
+
+def _without_slip(text: str, at: int) -> str:
+    """Return a document with the sign at a place in the form that GraphQL has for it; empty where none is known."""
+    if at >= len(text.rstrip()):
+        return text.rstrip() + "}"
+    if (word := _WORD.match(text, at)) is not None and len(near := near_names(word[0], _KEYWORDS)) == 1:
+        return text[:at] + near[0] + text[word.end() :]
+    for pattern, form in _SLIPS:
+        for found in pattern.finditer(text):
+            if found.start() <= at < found.end():
+                return text[: found.start()] + found.expand(form) + text[found.end() :]
+    return ""
+
+
+_WORD: Final = re.compile(r"\w+")
+_KEYWORDS: Final = ("query", "mutation", "subscription", "fragment")
+_SLIPS: Final = (
+    (re.compile(r"'([^'\"\\\n]*)'"), r'"\1"'),
+    (re.compile('[\u201c\u201d\u201e]([^\u201c\u201d"\\\\\n]*)[\u201c\u201d]'), r'"\1"'),
+    (re.compile(r'\\"([^\\"\n]*)\\"'), r'"\1"'),
+    (re.compile(r'"([_A-Za-z]\w*)"(?=\s*:)'), r"\1"),
+    (re.compile(r"\(\s*\)|;|\}\s*\Z"), ""),
+    (re.compile(r"="), ":"),
+)
+"""Quotation marks, names of fields in quotes, no arguments in brackets, semicolons, a brace too many, `=` for `:`."""
 
 
 def spliced(text: str, splices: Sequence[Splice]) -> str:
@@ -120,6 +159,25 @@ def _renamed(said: str, node: Any, name: str, near: Sequence[str], *, may_be_sur
         yield Fix(f"{said} {one}.", ((*span(node), one),), is_sure)
 
 
+def meant_instead(name: str, free: Sequence[str], required: Sequence[str]) -> str:
+    """Return the only name that an unknown one may be about in other terms: another unit, the opposite, another date.
+
+    The value that was sent is none for it. Empty where the name may be meant, or nothing may.
+    """
+    if near := near_names(name, free):
+        return near[0] if len(near) == 1 and is_other_meaning(name, near[0]) else ""
+    own = frozenset(words(name))
+    found = [one for one in free if any(len(word) > _SHORT for word in own.intersection(words(one)))] or [*required]
+    if len(found) != 1:
+        return ""
+    other = frozenset(words(found[0]))
+    return "" if (own <= other or other <= own) and _NEGATING.isdisjoint(own ^ other) else found[0]
+
+
+_SHORT: Final = 2
+_NEGATING: Final = frozenset({"no", "non", "not", "dont", "never", "without", "skip", "exclude", "disable"})
+
+
 def removed(node: Any, text: str) -> Splice:
     """Return the splice that takes a node away, with the comma or blanks behind it, of the last one before it."""
     start, end = span(node)
@@ -152,6 +210,12 @@ class Document:
         self.contexts: dict[int, Context] = {}
         info = g.TypeInfo(schema)
         g.visit(ast, g.TypeInfoVisitor(info, _Collector(info, self.contexts)))
+
+    @property
+    def kind(self) -> str:
+        """What all operations are; empty where they differ."""
+        kinds = {one.operation.value for one in self.operations}
+        return kinds.pop() if len(kinds) == 1 else ""
 
     def new_variable(self, name: str) -> str:
         """Return a name for a variable that no other one has, of the document and of what was added before."""
@@ -189,15 +253,11 @@ class Document:
         return found
 
     def _problem(self, rule: str, nodes: tuple[Any, ...]) -> Problem | None:
-        if rule == v.ValuesOfCorrectTypeRule.__name__ and any(self._is_of_field(one) for one in nodes):
-            return None  # arguments are judged by the schema of their field
+        if rule == v.ValuesOfCorrectTypeRule.__name__:
+            return None  # values are judged by the schema of their type
         mend, question = _RULES.get(rule, _RULES[_OTHER])
         fixes = tuple(mend(self, *nodes)) if mend is not None and nodes else ()
         return Problem(rule if rule in _RULES else _OTHER, nodes, fixes, question + self._known(rule, nodes))
-
-    def _is_of_field(self, node: Any) -> bool:
-        context = self.contexts.get(id(node))
-        return context is not None and isinstance(context.definition, g.GraphQLField)
 
     def _known(self, rule: str, nodes: tuple[Any, ...]) -> str:
         """Return what may stand there, as the schema names it."""
@@ -213,10 +273,10 @@ class Document:
         more = ", ..." if len(names) > _MOST_NAMES else ""
         return f" {holder} has {', '.join(names[:_MOST_NAMES])}{more}." if names else ""
 
-    def fields(self) -> list[g.FieldNode]:
-        """Return the fields that are given arguments and that the schema has."""
-        every = (one for one in self.contexts.values() if isinstance(one.node, g.FieldNode) and one.node.arguments)
-        return [one.node for one in every if isinstance(one.definition, g.GraphQLField)]
+    def calls(self) -> list[Any]:
+        """Return the fields and directives that are given arguments and that the schema has."""
+        every = (one for one in self.contexts.values() if getattr(one.node, "arguments", None))
+        return [one.node for one in every if one.definition is not None]
 
     def answered_by(self, path: Sequence[Json]) -> g.FieldNode | None:
         """Return the innermost field with arguments on the path of an answer, else the outermost."""
@@ -262,19 +322,25 @@ class Document:
             yield from other
             return
         context, name = self.contexts[id(node)], node.name.value
-        fields = getattr(context.parent, "fields", {})
+        fields = {**getattr(context.parent, "fields", {}), _TYPE_NAME: g.TypeNameMetaFieldDef}
         near = [one for one in near_names(name, [*fields]) if _fits(fields[one], node)]
         is_write = context.operation == "mutation" and context.parent is self.schema.mutation_type
         yield from _renamed("Select", node.name, name, near, may_be_sure=not is_write)
         for one in sorted(self._told.intersection(fields)) if not near else ():
             if _fits(fields[one], node) and _has_selected(fields[one], node):
                 yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
-        if not near and g.is_abstract_type(context.parent):
-            types = self.schema.get_possible_types(context.parent)
-            owners = [one for one in types if name in one.fields and _fits(one.fields[name], node)]
-            for owner in owners:
-                text = f"... on {owner} {{ {self._text(node)} }}"
-                yield Fix(f"Select it where the object is of type {owner}.", ((*span(node), text),), len(owners) == 1)
+        types = self.schema.get_possible_types(context.parent) if g.is_abstract_type(context.parent) else ()
+        owners = [one for one in types if name in one.fields and _fits(one.fields[name], node)] if not near else []
+        for owner in owners:
+            text = f"... on {owner} {{ {self._text(node)} }}"
+            yield Fix(f"Select it where the object is of type {owner}.", ((*span(node), text),), len(owners) == 1)
+        if not (near or owners or self._told.intersection(fields)):
+            yield from self._without(node)
+
+    def _without(self, node: Any) -> Iterator[Fix]:
+        """Yield the document without a selection, where others stand beside it."""
+        if len(self.contexts[id(node)].above.selections) > 1:
+            yield Fix("Leave it out, if the answer may do without it.", (removed(node, self.text),))
 
     def _as_other_root(self, node: g.FieldNode) -> Iterator[Fix]:
         """Yield the document as another operation, where all that one selects are fields of that one's type."""
@@ -292,9 +358,15 @@ class Document:
         definition, above = self.contexts[id(node)].definition, self.contexts[id(node)].above
         used = {one.name.value for one in above.arguments or ()}
         free = [one for one in definition.args if one not in used] if definition is not None else []
-        near = near_names(node.name.value, free)
+        required = [one for one in free if g.is_required_argument(definition.args[one])]
+        if meant := meant_instead(node.name.value, free, required):
+            yield self._other_value(node, meant, definition.args[meant].type)
+            if meant in required:
+                return
+        near = near_names(node.name.value, free) or (required if len(required) == 1 else [])
+        near = near if not meant else []
         yield from _renamed("Name the argument", node.name, node.name.value, near)
-        told = sorted(self._told.intersection(free)) if not near else []
+        told = sorted(self._told.intersection(free)) if not near and not meant else []
         for one in told:
             yield Fix(f"Name the argument {one}, if it is what was meant.", ((*span(node.name), one),))
         if not near and not told:
@@ -302,6 +374,13 @@ class Document:
             start, end, _ = removed(node, self.text)
             cut = (above.name.loc.end, self.text.index(")", end) + 1, "") if whole else (start, end, "")
             yield Fix("Leave the argument out, if the call may do without it.", (cut,))
+
+    def _other_value(self, node: g.ArgumentNode, name: str, kind: Any) -> Fix:
+        """Return what asks for another argument instead, as a variable: the value that was sent is another thing."""
+        variable = self.new_variable(name)
+        splices = ((*span(node), f"{name}: ${variable}"), *self.declaring(self.operations[0], variable, kind))
+        said = f"Give {name}, if it is what was meant: its value may be another one."
+        return Fix(said, splices, False, ((variable, kind),))
 
     def type_name(self, node: g.NamedTypeNode) -> Iterator[Fix]:
         above = self.contexts[id(node)].above
@@ -329,6 +408,8 @@ class Document:
         known = [one.name.value for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)]
         near = near_names(name.value, known)
         yield from _renamed("Name the fragment", name, name.value, near)
+        if not near:
+            yield from self._without(self.contexts[id(name)].above)
 
     # Selections
 
@@ -522,6 +603,7 @@ def _has_selected(definition: g.GraphQLField, node: g.FieldNode) -> bool:
     return names <= {"__typename", *getattr(g.get_named_type(definition.type), "fields", {})}
 
 
+_TYPE_NAME: Final = "__typename"
 _OTHER: Final = "other"
 _LEFT_OUT: Final = frozenset({"MaxIntrospectionDepthRule"})
 """A limit of a server, which another one does not have."""

@@ -269,7 +269,8 @@ def _of_listed_names(error: Violation, request: Request) -> Violation:
 
     `Unknown column titel. Valid fields: papers.id, papers.title`: what such names belong to may stand before them.
     """
-    listed = [name for one in read(error.message).of(Kind.UNKNOWN) for name in one.slots.get("options", ())]
+    told = read(error.message).of(Kind.UNKNOWN)
+    listed = [name for slot in ("options", "instead") for one in told for name in one.slots.get(slot, ())]
     if not listed or error.stated:
         return error
     last = [one.rpartition(".")[2] for one in listed] if all("." in one for one in listed) else listed

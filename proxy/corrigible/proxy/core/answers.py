@@ -53,6 +53,7 @@ class Answer(Enum):
 class Fact(Enum):
     """What is certain of a refusal."""
 
+    OF_A_THING = "the text says what is named by a value that was sent is in this state"
     REPEATED = "the text repeats a value, or names a member, that was sent"
     PASSING = "the answer says when to come back, or that something else ends by itself"
     OF_SOMEBODY = "the text says who did this, or who may"
@@ -148,6 +149,7 @@ _PATH: Final = frozenset({404, 405, 501})
 """Statuses under which the path may be wrong all the same."""
 _ANY: Final = frozenset({*_REFUSED, *_PATH, 403, 410, 500})
 _STANDING: Final = frozenset({Kind.STATE, Kind.EXISTS, Kind.IN_USE, Kind.FIXED, Kind.FEATURE, Kind.LIMIT})
+_OF_A_THING: Final = _STANDING - {Kind.EXISTS}
 _ALL: Final = frozenset(TOLD) | {Kind.EXISTS, Kind.ABSENT}
 
 
@@ -155,6 +157,7 @@ ROWS: Final = (
     Row("gone", {Kind.ABSENT, Kind.STATE}, {410}, Answer.TELL, "it is away already", (Fact.TAKES_AWAY,)),
     Row("one of several", {Kind.FIXED}, _REFUSED, Answer.SILENT, "a member is fixed, no resource", (Fact.BESIDE,)),
     Row("somebody", _ALL, {409}, Answer.TELL, "a person decided, and no value changes that", (Fact.OF_SOMEBODY,)),
+    Row("of a thing", _OF_A_THING, {400, 409}, Answer.TELL, "another thing is not meant", (Fact.OF_A_THING,)),
     Row("repeated", _ALL, _ANY, Answer.SILENT, "what is repeated may be what is wrong", (Fact.REPEATED,)),
     Row("own state", {Kind.STATE, Kind.LIMIT}, {500}, Answer.SILENT, "it is nobody's task", (Fact.OF_THE_SERVER,)),
     Row("passing", _STANDING, _REFUSED, Answer.WAIT, "it ends by itself", (Fact.PASSING,)),
@@ -235,6 +238,12 @@ class _Refusal:
             is_named = is_of_value and last <= {*words(self._error.message)} - {*words(self._request.path)}
             place = place if is_named or has_word(self._error.message, str(value_at(self._request, place))) else ""
         return bool(place)
+
+    def _is_of_a_thing(self) -> bool:
+        place = likely_value(self._error)
+        sent = str(value_at(self._request, place)) if place else ""
+        things = [thing for one in self._reading.of(*_OF_A_THING) for thing in one.slots.get("thing", ())]
+        return any(has_word(thing, sent) for thing in things)
 
     def _is_of_the_server(self) -> bool:
         return not _OF_THE_SERVER.isdisjoint(words(self._error.message))

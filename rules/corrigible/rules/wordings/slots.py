@@ -145,7 +145,7 @@ class Words:
     def _options(self, written: str, folded: str) -> tuple[str, ...]:
         """Return the items of a list; none where it is one word without quotes, which goes on with the sentence."""
         parts, is_closed = self._items(written, folded)
-        items = [_unquoted(part.rstrip(".:;")) for part in parts]
+        items = [_unquoted(part.rstrip(".:;?!")) for part in parts]
         if len(items) == 1 and is_closed:
             items = [item.strip() for item in re.split(r"[|,]", items[0], maxsplit=_MOST_OPTIONS)]
         return tuple(item for item in items if item) if is_closed or len(items) > 1 else ()
