@@ -122,7 +122,7 @@ JUDGED: Sequence[tuple[Judge, str, str]] = [
     (
         names_method,
         "_method X-HTTP-Method-Override HTTP_METHOD_OVERRIDE x-http-method X-Method-Override -verb $http_method"
-        " a[_method] _METHOD %5Fmethod",
+        " a[_method] _METHOD %5Fmethod _method_override",
         "method verb httpMethod http_method a[method] methods _methods payment_method method_override",
     ),
     (

@@ -9,6 +9,7 @@ import pytest
 from corrigible.schema.document import (
     form_pairs,
     header_problem,
+    is_credential_name,
     is_method,
     is_path,
     pointer_parts,
@@ -113,6 +114,12 @@ def test_headers_of_routing_and_framing_are_the_senders(name: str) -> None:
 )
 def test_headers_that_no_document_has(headers: dict[str, Any], problem: str | None) -> None:
     assert header_problem(headers) == problem
+
+
+def test_usual_names_of_credentials() -> None:
+    usual = "X-Shop-Api-Key api_key access-token x-csrftoken apikey X-Shop-Authorization passwd Client-Secret".split()
+    others = "key token api keyboard apikeys secretary author password_policy X-Authorization-Policy".split()
+    assert list(filter(is_credential_name, [*usual, *others])) == usual
 
 
 def test_scalars_on_the_wire() -> None:

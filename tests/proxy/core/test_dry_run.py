@@ -24,8 +24,9 @@ TEN = replace(REQUEST, body={"size": "10", "colour": "red"})
 """What a repair to 10 takes nothing from."""
 
 
-def test_a_repair_that_the_dry_run_takes_is_verified(write_pack: WritePack) -> None:
-    api = Api(small_enough)
+@pytest.mark.parametrize("status", [200, 201])
+def test_a_repair_that_the_dry_run_takes_is_verified(write_pack: WritePack, status: int) -> None:
+    api = Api(lambda body: (status, body) if body["size"] == 10 else (422, REFUSAL))
     decision = decide(build_engine([write_pack(manifest=DRY, x=FIX)]), api, TEN)
     assert isinstance(decision, Annotate)
     (suggestion,) = decision.feedback["suggestions"]
@@ -377,9 +378,17 @@ def test_an_answer_that_says_nothing_refutes_nothing(write_pack: WritePack, answ
     assert "verification" not in decision.feedback["suggestions"][0]
 
 
-def test_alternatives_are_tried_beside_a_question_about_another_error(write_pack: WritePack) -> None:
-    question = "{action: MODIFY_PARAMS, message: s, ask: [{pointer: /body/size, schema: {}}]}"
-    asks = f"match: {{code: size}}\nsuggest: [{question}]\n"
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("suggest: [{action: MODIFY_PARAMS, message: s, ask: [{pointer: /body/size, schema: {}}]}]\n", ["s"]),
+        ("type: intent_disambiguation\n" + choices("x", "y").replace("version", "size"), ["x", "y"]),
+    ],
+)
+def test_alternatives_are_tried_beside_a_question_about_another_error(
+    write_pack: WritePack, question: str, said: list[str]
+) -> None:
+    asks = f"match: {{code: size}}\n{question}"
     of_version = "match: {code: weight}\n" + choices("a", "b")
     api = Api(lambda body: refuses("size", "weight") if body["version"] == "v2" else refuses("size"))
     request = replace(REQUEST, body={"version": "v2", "size": 50})
@@ -387,7 +396,7 @@ def test_alternatives_are_tried_beside_a_question_about_another_error(write_pack
     engine = build_engine([write_pack(manifest=VERSIONED, size=asks, weight=of_version)])
     decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
     assert isinstance(decision, Annotate)
-    assert [s["message"] for s in decision.feedback["suggestions"]] == ["s", "a", "b"]
+    assert [s["message"] for s in decision.feedback["suggestions"]] == [*said, "a", "b"]
     assert [orjson.loads(lookup.body)["version"] for lookup in api.asked] == ["v2", "a", "b"]
 
 
