@@ -1,9 +1,10 @@
-"""How many steps of a budget some work counts: what grows with what was sent has to count them."""
+"""How much work something is, whatever else the machine does: steps of a budget, and calls of functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TypeVar
+from cProfile import Profile
+from typing import Any, TypeVar
 
 from corrigible.rules.budget import Budget, within
 
@@ -26,3 +27,10 @@ def counted(compute: Callable[[], T], size: int = 0) -> tuple[T, int]:
         result: T = stop.value
         return result, budget.steps - budget.steps_left
     raise AssertionError("nothing is looked up")
+
+
+def calls_of(work: Callable[[], Any]) -> int:
+    """Return how many functions are called, those of C among them."""
+    profile = Profile()
+    profile.runcall(work)
+    return sum(one.callcount for one in profile.getstats())

@@ -29,6 +29,7 @@ from corrigible.client.httpx import AsyncCorrigibleTransport, CorrigibleTranspor
 from corrigible.client.policy import path_values
 from corrigible.client.tool_list import tools_of
 from corrigible.client.toolset import Toolset
+from tests._support.counted import calls_of
 
 SERVER = """
 import resource, socket, sys, threading
@@ -211,22 +212,6 @@ def test_many_variables_in_one_segment_end() -> None:
     template = "/" + "".join(f"{{v{number}}}a" for number in range(40)) + "b"
     assert path_values(template, "/" + "a" * 50_000) is None
     assert path_values(template, "/" + "a" * 50_000 + "b") is not None
-
-
-def calls_of(work: Callable[[], Any]) -> int:
-    """Return how many functions are called: the work, whatever else the machine does."""
-    count = 0
-
-    def counted(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(counted)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 def events_of(work: Callable[[], Any]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corrigible.proxy.access_log.entry import is_secret as is_left_out
@@ -122,7 +122,7 @@ JUDGED: Sequence[tuple[Judge, str, str]] = [
     (
         names_method,
         "_method X-HTTP-Method-Override HTTP_METHOD_OVERRIDE x-http-method X-Method-Override -verb $http_method"
-        " a[_method] _METHOD %5Fmethod",
+        " a[_method] _METHOD %5Fmethod _method_override",
         "method verb httpMethod http_method a[method] methods _methods payment_method method_override",
     ),
     (
@@ -165,6 +165,7 @@ def test_a_name_that_the_caller_gave_is_found_in_any_spelling() -> None:
 
 
 @given(st.text(max_size=30))
+@example("\0")
 def test_no_name_is_too_odd_to_be_judged(name: str) -> None:
     for judge, _, _ in JUDGED:
         assert judge(name) in (True, False)

@@ -9,6 +9,7 @@ import pytest
 from corrigible.schema.document import (
     form_pairs,
     header_problem,
+    is_credential_name,
     is_method,
     is_path,
     pointer_parts,
@@ -113,6 +114,20 @@ def test_headers_of_routing_and_framing_are_the_senders(name: str) -> None:
 )
 def test_headers_that_no_document_has(headers: dict[str, Any], problem: str | None) -> None:
     assert header_problem(headers) == problem
+
+
+@pytest.mark.parametrize("end", ["", "-", "_policy", "s"])
+def test_usual_names_of_credentials(end: str) -> None:
+    for name in (
+        "X-Shop-Api-Key",
+        "api_key",
+        "access-token",
+        "apikey",
+        "X-Shop-Authorization",
+        "passwd",
+        "client-secret",
+    ):
+        assert is_credential_name(f"{name}{end}") is not bool(end)
 
 
 def test_scalars_on_the_wire() -> None:

@@ -138,13 +138,13 @@ def _words(name: str) -> list[str]:
 
 
 def _stems(name: str) -> Iterator[list[str]]:
-    """Yield the words of a name, and those without what qualifies it: `password_confirmation`."""
-    words = _words(name)
-    if words:
-        yield words
-    while len(words) > 1 and _QUALIFIER.fullmatch(words[-1]):
-        words = words[:-1]
-        yield words
+    """Yield the words of a name, up to a NUL and whole, and those without a qualifier: `password_confirmation`."""
+    for words in map(_words, {name, plain(name).replace("\0", " ")}):
+        if words:
+            yield words
+        while len(words) > 1 and _QUALIFIER.fullmatch(words[-1]):
+            words = words[:-1]
+            yield words
 
 
 @cached(4096)

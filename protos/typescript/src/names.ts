@@ -56,13 +56,14 @@ const singular = (word: string): string => (PLURAL.test(word) ? word.slice(0, -1
 /** A name without what lenient servers do not tell apart: `X-Shop` and `x_shop` are one. */
 export const letters = (name: string): string => plainOf(name).toLowerCase().replace(/[\s_.-]/g, "");
 
-/** The words of a name, and those without what qualifies it: `password_confirmation`. */
+/** The words of a name, up to a NUL and whole, and those without a qualifier: `password_confirmation`. */
 function* stems(name: string): Generator<string[]> {
-  const found = wordsOf(name);
-  if (found.length > 0) yield [...found];
-  while (found.length > 1 && QUALIFIER.test(found.at(-1)!)) {
-    found.pop();
-    yield [...found];
+  for (const found of [name, name.replace(/\0/g, " ")].map(wordsOf)) {
+    if (found.length > 0) yield [...found];
+    while (found.length > 1 && QUALIFIER.test(found.at(-1)!)) {
+      found.pop();
+      yield [...found];
+    }
   }
 }
 

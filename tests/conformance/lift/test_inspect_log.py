@@ -57,7 +57,6 @@ def test_tokens_are_there_only_where_every_episode_has_a_bill() -> None:
 
 
 @pytest.mark.skipif(find_spec("inspect_ai") is None, reason="no inspect_ai: it does not suit the others")
-@pytest.mark.timeout(120)
 def test_inspects_own_reader_opens_them(tmp_path: Path) -> None:
     from inspect_ai.log import list_eval_logs, read_eval_log
 

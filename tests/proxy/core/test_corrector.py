@@ -23,6 +23,11 @@ from corrigible.schema.exchange import Exchange, Request
 
 FIX = "match: {code: too_much}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
 REFUSED = b'{"error": {"code": "too_much", "message": "too much"}}'
+UNKNOWN = b'{"error": {"code": "other", "message": "else"}}'
+MANIFEST = """\
+operations: {POST /x: Create}
+error: {code: /error/code, message: /error/message, refused: {operations: Create, pointer: /error, exists: true}}
+"""
 MISTAKE = RuntimeError("a bug")
 
 
@@ -84,7 +89,7 @@ Make = Callable[..., tuple[Corrector[Line, bytes], LineCodec]]
 
 @pytest.fixture
 def make(write_pack: Callable[..., Path]) -> Make:
-    engine = build_engine([write_pack(x=FIX)])
+    engine = build_engine([write_pack(manifest=MANIFEST, x=FIX)])
 
     def made(
         *, loops: bool = True, relay: Relay | None = None, **members: Any
@@ -151,6 +156,27 @@ def test_refusals_count_until_something_goes_well(make: Make) -> None:
     assert attempt(correct(corrector)) == 1
     correct(corrector, Line(status=400, body=b"{}"))
     assert attempt(correct(corrector)) == 2, "an answer that is not read is no success"
+    correct(corrector, Line(status=200, body=UNKNOWN))
+    assert attempt(correct(corrector)) > 2, "nor is a refusal with status 200 that no rule knows"
+
+
+COMPACT = ModeChoice(Mode.REFLECTIVE, is_compact=True)
+
+
+@pytest.mark.parametrize(
+    ("members", "native", "choice", "reason"),
+    [
+        ({}, Line(status=200), None, "annotated"),
+        ({}, Line(body=UNKNOWN), COMPACT, "no rule matches"),
+        ({"loops": False, "unplaced": True}, Line(), None, "no room"),
+    ],
+)
+def test_what_becomes_of_an_answer_is_no_mistake(
+    make: Make, members: dict[str, Any], native: Line, choice: ModeChoice | None, reason: str
+) -> None:
+    corrector, _ = make(**members)
+    outcome = correct(corrector, native, choice=choice)
+    assert (outcome.reason, outcome.error) == (reason, None)
 
 
 def test_what_finds_no_place_is_not_counted(make: Make) -> None:

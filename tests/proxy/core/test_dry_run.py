@@ -24,8 +24,9 @@ TEN = replace(REQUEST, body={"size": "10", "colour": "red"})
 """What a repair to 10 takes nothing from."""
 
 
-def test_a_repair_that_the_dry_run_takes_is_verified(write_pack: WritePack) -> None:
-    api = Api(small_enough)
+@pytest.mark.parametrize("status", [200, 201])
+def test_a_repair_that_the_dry_run_takes_is_verified(write_pack: WritePack, status: int) -> None:
+    api = Api(lambda body: (status, body) if body["size"] == 10 else (422, REFUSAL))
     decision = decide(build_engine([write_pack(manifest=DRY, x=FIX)]), api, TEN)
     assert isinstance(decision, Annotate)
     (suggestion,) = decision.feedback["suggestions"]
@@ -116,12 +117,17 @@ def test_another_version_that_nobody_tried_is_a_change(write_pack: WritePack) ->
     assert [s["safety"]["loses"] for s in decision.feedback["suggestions"]] == [["/body/version"]] * 2
 
 
-def test_an_alternative_that_is_refused_is_not_sent(write_pack: WritePack) -> None:
+@pytest.mark.parametrize(("status", "sent"), [(422, ["middle"]), (400, ["middle"]), (302, ["middle", "old"])])
+def test_an_alternative_that_is_refused_is_not_sent(write_pack: WritePack, status: int, sent: list[str]) -> None:
+    def judge(body: Any) -> tuple[int, Any]:
+        return (status, None) if body["version"] == "v1" else judged(body)
+
+    judged = by_version({"v2beta2": ["version", "metrics"]})
     request = replace(REQUEST, body={"version": "v2", "metrics": [80]})
-    api = Api(by_version({"v2beta2": ["version", "metrics"]}))
-    decision = decide(build_engine([write_pack(manifest=VERSIONED, x=ALTERNATIVES)]), api, request)
+    decision = decide(build_engine([write_pack(manifest=VERSIONED, x=ALTERNATIVES)]), Api(judge), request)
     assert isinstance(decision, Annotate)
-    assert [s["message"] for s in decision.feedback["suggestions"]] == ["middle"]
+    assert [s["message"] for s in decision.feedback["suggestions"]] == sent
+    assert ["verification" in s for s in decision.feedback["suggestions"]] == [True, False][: len(sent)]
 
 
 def test_verified_and_changing_what_was_asked_for_is_still_not_for_machines(write_pack: WritePack) -> None:
@@ -141,8 +147,10 @@ def test_verified_and_to_be_confirmed_is_still_not_for_machines(write_pack: Writ
     assert suggestion["safety"]["changes_intent"] is False
 
 
-def test_a_repair_that_is_refused_alike_is_not_sent(write_pack: WritePack) -> None:
-    decision = decide(build_engine([write_pack(manifest=DRY, x=FIX)]), Api(lambda body: (422, REFUSAL)))
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_repair_that_is_refused_alike_is_not_sent(write_pack: WritePack, status: int) -> None:
+    api = Api(lambda body: (422 if body["size"] == 50 else status, REFUSAL))
+    decision = decide(build_engine([write_pack(manifest=DRY, x=FIX)]), api)
     assert isinstance(decision, PassThrough)
     assert decision.reason == "no rule matches"
 
@@ -151,6 +159,7 @@ def test_a_repair_that_is_refused_alike_is_not_sent(write_pack: WritePack) -> No
     "judge",
     [
         lambda body: (201, {}),  # the dry run does not see what is wrong
+        lambda body: (422, {"code": "OTHER", "message": "else"}) if body["size"] == 50 else (201, body),  # nor here
         lambda body: (0, None),
         lambda body: (409, REFUSAL) if body["size"] > 10 else (201, body),  # another status: another refusal
         lambda body: (422, REFUSAL) if body["size"] > 10 else (409, {"code": "OTHER", "message": "else"}),
@@ -178,12 +187,25 @@ def test_what_cannot_be_tried_is_not(write_pack: WritePack, request_: Request) -
     assert api.asked == []
 
 
-def test_what_an_edit_makes_of_a_request_must_be_triable_as_well(write_pack: WritePack) -> None:
-    other = "suggest: [{action: MODIFY_PARAMS, message: m, patch: [{op: replace, path: /method, value: \"'PUT'\"}]}]\n"
+OTHER_METHOD = "{action: MODIFY_PARAMS, message: m, patch: [{op: replace, path: /method, value: \"'%s'\"}]}"
+
+
+@pytest.mark.parametrize(
+    ("method", "suggested"),
+    [
+        ("POST", f"suggest: [{OTHER_METHOD % 'PUT'}]\n"),
+        ("PUT", f"suggest: [{OTHER_METHOD % 'POST'}]\n"),
+        ("POST", f"{ALTERNATIVES}  - {OTHER_METHOD % 'PUT'}\n"),
+    ],
+)
+def test_a_request_and_what_each_edit_makes_of_it_must_be_triable(
+    write_pack: WritePack, method: str, suggested: str
+) -> None:
     api = Api(small_enough)
-    decision = decide(build_engine([write_pack(manifest=DRY, x=other)]), api)
+    request = replace(REQUEST, method=method, body={"version": "v2", "metrics": [80]})
+    decision = decide(build_engine([write_pack(manifest=DRY, x=suggested)]), api, request)
     assert isinstance(decision, Annotate)
-    assert decision.feedback["suggestions"][0]["patch"][-1]["value"] == "PUT"
+    assert not any("verification" in one for one in decision.feedback["suggestions"])
     assert api.asked == []
 
 
@@ -294,13 +316,14 @@ def refuses(*names: str) -> tuple[int, dict[str, Any]]:
         (["weight"], ["size"]),
         (["size", "weight"], None),
         (["other"], ["size", "weight"]),
+        ([], ["size", "weight"]),
     ],
 )
 def test_of_several_errors_those_that_come_again_lose_their_suggestions(
     write_pack: WritePack, then: list[str], sent: list[str] | None
 ) -> None:
     def judge(body: Any) -> tuple[int, Any]:
-        return refuses("size", "weight") if body["size"] == 50 else refuses(*then)
+        return refuses("size", "weight") if body["size"] == 50 else refuses(*then) if then else (201, body)
 
     api = Api(judge)
     body = refuses("size", "weight")[1]
@@ -316,7 +339,7 @@ def test_of_several_errors_those_that_come_again_lose_their_suggestions(
         return
     assert isinstance(decision, Annotate)
     assert [s["message"] for s in decision.feedback["suggestions"]] == sent
-    assert not any("verification" in s for s in decision.feedback["suggestions"])
+    assert all(("verification" in s) is not bool(then) for s in decision.feedback["suggestions"])
 
 
 def test_an_alternative_beside_a_refuted_one_is_left(write_pack: WritePack) -> None:
@@ -355,9 +378,17 @@ def test_an_answer_that_says_nothing_refutes_nothing(write_pack: WritePack, answ
     assert "verification" not in decision.feedback["suggestions"][0]
 
 
-def test_alternatives_are_tried_beside_a_question_about_another_error(write_pack: WritePack) -> None:
-    question = "{action: MODIFY_PARAMS, message: s, ask: [{pointer: /body/size, schema: {}}]}"
-    asks = f"match: {{code: size}}\nsuggest: [{question}]\n"
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("suggest: [{action: MODIFY_PARAMS, message: s, ask: [{pointer: /body/size, schema: {}}]}]\n", ["s"]),
+        ("type: intent_disambiguation\n" + choices("x", "y").replace("version", "size"), ["x", "y"]),
+    ],
+)
+def test_alternatives_are_tried_beside_a_question_about_another_error(
+    write_pack: WritePack, question: str, said: list[str]
+) -> None:
+    asks = f"match: {{code: size}}\n{question}"
     of_version = "match: {code: weight}\n" + choices("a", "b")
     api = Api(lambda body: refuses("size", "weight") if body["version"] == "v2" else refuses("size"))
     request = replace(REQUEST, body={"version": "v2", "size": 50})
@@ -365,7 +396,7 @@ def test_alternatives_are_tried_beside_a_question_about_another_error(write_pack
     engine = build_engine([write_pack(manifest=VERSIONED, size=asks, weight=of_version)])
     decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
     assert isinstance(decision, Annotate)
-    assert [s["message"] for s in decision.feedback["suggestions"]] == ["s", "a", "b"]
+    assert [s["message"] for s in decision.feedback["suggestions"]] == [*said, "a", "b"]
     assert [orjson.loads(lookup.body)["version"] for lookup in api.asked] == ["v2", "a", "b"]
 
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 
-from corrigible.adapters.operation import Operations
+from corrigible.adapters.operation import ANY, Operations, Vocabulary
+from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.api_profile import MatchedOperation, RefusalCase
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.violation_finder import ViolationFinder
+from corrigible.proxy.core.violation_finder import ViolationFinder, noted, told_apart
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.schema_repair.levels import IN_QUERY, NOT_OF_BODY
+from corrigible.rules.schema_repair.route import BARE, UNNAMED
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Request
+from corrigible.schema.exchange import Exchange, Json, Request
+from tests._support.rows import rows
 from tests._support.widgets import FIX, REQUEST, Api, Description, described, small_enough
 
 WritePack = Callable[..., Path]
@@ -110,6 +115,98 @@ def test_a_grpc_name_that_is_not_found_is_judged_by_what_is_stated_only(
     finder = ViolationFinder(case)
     error = Violation(pointer=SIZE, stated={"maximum": 100})
     assert [one.pointer for one in finder.candidates(error)] == places
+
+
+class InQuery(Description):
+    """An operation that takes these members, each a path from the part of the request."""
+
+    def __init__(self, *places: str, has_body: bool) -> None:
+        self._places = tuple(tuple(one.split()) for one in places)
+        self._bodies: dict[str, Json] = {"application/json": {}} if has_body else {}
+
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
+        return Vocabulary(self._places)
+
+    def body_schemas(self, operation: str) -> Mapping[str, Json]:
+        return self._bodies
+
+
+@rows(
+    ("body", "places", "has_body", "expected"),
+    [
+        ({"name": 1}, [], False, []),
+        ({"name": 1, "size": 2}, ["query name", "query size"], False, []),
+        ({"name": 1, "size": 2}, ["query name"], False, None),
+        ({"name": 1, "size": 2}, ["query name", "body size"], False, None),
+        ({"name": 1, "size": 2}, ["query name", "query size unit"], False, None),
+        (["name"], ["query name"], False, None),
+        ({}, ["query name"], False, None),
+        ({"name": 1}, ["query name", "body size", "body size unit"], True, ["size"]),
+        ({"name": 1}, ["query name", f"body {ANY}"], True, None),
+        ({"name": 1}, ["query name"], True, None),
+    ],
+)
+def test_a_parameter_that_is_missing_tells_what_the_body_is_not_for(
+    body: Json, places: list[str], has_body: bool, expected: list[str] | None
+) -> None:
+    (profile,) = load_profiles([])
+    match = MatchedOperation(replace(profile, description=InQuery(*places, has_body=has_body)), "Create", {})
+    case = RefusalCase(Exchange(replace(REQUEST, body=body), 400, {}, b"", "e", 1.0), match, None, None, ())
+    missing = SchemaViolation("/query/name", "required", {"type": "string"})
+    assert noted(missing, case).schema.get(NOT_OF_BODY) == expected
+    for other in (missing._replace(keyword="type"), missing._replace(pointer="/body/name")):
+        assert noted(other, case) is other
+        assert told_apart(other, case) is other
+
+
+class Methods(Description):
+    """Operations by method and path, each with what it takes."""
+
+    def __init__(self, **operations: str) -> None:
+        below = "/{id}"
+        self.operations = Operations(
+            {f"{one.rstrip('_')} /books{below * one.endswith('_')}": one for one in operations}
+        )
+        self._taken = operations
+
+    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
+        return Vocabulary(tuple(tuple(one.split(".")) for one in self._taken[operation].split()))
+
+
+TITLE = {"title": "x"}
+BOTH = {"GET": "query.title", "POST": "body.title body.pages"}
+
+
+@rows(
+    ("sent", "described", "offered", "noted"),
+    [
+        ({}, BOTH, ["GET", "POST"], {BARE: True}),
+        ({}, {"GET": "", "POST": "query.title"}, ["GET", "POST"], {BARE: True}),
+        ({}, {"GET": "", "POST": "path.id"}, ["GET", "POST"], {}),
+        ({}, BOTH, ["POST"], {}),
+        ({}, {**BOTH, "PATCH": "body.title"}, ["GET", "POST", "PATCH"], {}),
+        ({"query": {"a": "1"}}, BOTH, ["GET", "POST"], {}),
+        ({"body": TITLE}, BOTH, ["GET"], {IN_QUERY: True}),
+        ({"body": {**TITLE, "pages": 3}}, BOTH, ["GET"], {}),
+        ({"body": TITLE}, BOTH, ["GET", "POST"], {}),
+        ({"body": TITLE}, {**BOTH, "PUT_": ""}, ["GET", "POST"], {UNNAMED: True}),
+        ({}, {**BOTH, "PUT_": ""}, ["GET", "POST", "DELETE"], {BARE: True}),
+        ({"body": TITLE}, {**BOTH, "PATCH": "body.pages"}, ["GET", "POST", "PATCH"], {"enum": ["GET", "POST"]}),
+        ({"body": TITLE}, {"POST": "body.a body.title", "PATCH": "body.a"}, ["PATCH", "POST"], {"enum": ["POST"]}),
+        ({"body": {"other": 1}}, {**BOTH, "PATCH": "body.pages"}, ["GET", "POST", "PATCH"], {}),
+        ({"body": ["title"]}, {**BOTH, "PATCH": "body.pages"}, ["GET", "POST", "PATCH"], {}),
+        ({"method": "DELETE"}, BOTH, ["GET", "POST"], {}),
+    ],
+)
+def test_which_method_may_have_been_meant(
+    sent: dict[str, Any], described: dict[str, str], offered: list[str], noted: dict[str, Json]
+) -> None:
+    (profile,) = load_profiles([])
+    request = Request(**{"method": "PUT", "path": "/books", **sent})
+    match = MatchedOperation(replace(profile, description=Methods(**described)), "", {})
+    case = RefusalCase(Exchange(request, 405, {}, b"", "e", 1.0), match, None, None, ())
+    wrong = SchemaViolation("/method", "method", {"enum": offered}, request.method)
+    assert told_apart(wrong, case).schema == {"enum": offered, **noted}
 
 
 ORDERS = """

@@ -62,6 +62,9 @@ def test_it_corrects_tells_and_stops_with_nothing_left(upstream: Any, write_pack
         assert is_corrected(port)
         assert Bench.ask(port, "/ok").endswith(b"{}")
         assert Bench.ask(port, "/gone").startswith(b"HTTP/1.1 502")
+        envoy = Path(f"/proc/{envoy_of(process.pid)}")
+        resident = int((envoy / "statm").read_text().split()[2]) * os.sysconf("SC_PAGESIZE")  # of files
+        assert resident < (envoy / "exe").stat().st_size / 3, "what its start has used of the binary is given back"
         process.terminate()
         assert process.wait(PATIENCE) == 0
         assert process.stderr is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,10 +63,8 @@ def test_reading_what_is_refused_does_not_grow_with_what_it_would_unfold_to(tmp_
     """A hundred levels would be 10^100 values: that it comes back at all is the proof."""
     file = tmp_path / "laughing.yaml"
     file.write_text(laughing(90))
-    began = time.process_time()
     with pytest.raises(AuthoringError):
         read_source(file)
-    assert time.process_time() - began < 10
 
 
 DEEP_FOR_C = f'a: "{"[" * 1001}"\n'

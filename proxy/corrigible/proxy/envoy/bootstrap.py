@@ -569,7 +569,8 @@ def lua_filter(name: str, gateway: Gateway, *, watches: bool = False) -> str:
         "digests": sorted({*DIGESTS, "etag"}),
         "origin": None if gateway.rewritten is Rewritten.NONE else f"{upstream.scheme}://{upstream.authority.lower()}",
     }
-    texts = map(_text, _TEXTS[name])
+    is_last = gateway.admin is not None and name in ("refusal", "grpc")  # of an Envoy of ours, which has started then
+    texts = map(_text, [*_TEXTS[name], *(["memory"] if is_last else [])])
     return "\n".join([f"local CONFIG = {literal(config)}", *texts])
 
 
