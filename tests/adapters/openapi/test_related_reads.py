@@ -110,7 +110,7 @@ def test_the_path_of_an_item() -> None:
         ("owner_id", "/v2/things", ["/owners", "/v2/owners"]),
         ("owner_id", "/lonely", ["/owners"]),
         ("category_id", "/v2/things", ["/v2/categories"]),
-        ("category_id", "/lonely", []),
+        ("category_id", "/lonely", ["/v2/categories"]),
         ("id", "/lonely", []),
         ("colour", "/lonely", []),
     ],

@@ -54,6 +54,7 @@ from .request_at_fault import (
     BY_THE_TEXT_ONLY,
     CHOSE_NONE,
     OF_UNKNOWN,
+    STATED_ALONE,
     refuses_a_member,
     says_no_path,
     says_no_route,
@@ -92,7 +93,7 @@ class ViolationFinder:
             wrong = self._description.nearest_operation(self._request.method, self._request.path)
             return () if wrong is None or not _may_be_of_method(error.message) else (wrong,)
         is_of_another = error.stated and status == 404 and self._request.protocol is not Protocol.HTTP
-        if error.type in BY_THE_TEXT_ONLY or status == 500 or is_of_another:
+        if error.type in BY_THE_TEXT_ONLY or status in STATED_ALONE or is_of_another:
             return self._stated(error)
         if status == 406:
             # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
@@ -507,8 +508,9 @@ def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:
         if not (("type" in stated or "enum" in stated) and name in (*ALTERNATIVES, "const"))
     }
     out = {**left, **stated}
-    if "pattern" in stated and "format" not in stated and declared.get("format") in _OF_TIME:
-        out.pop("format")  # the server shows another writing than that of RFC 3339
+    is_shown = "pattern" in stated and "format" not in stated and declared.get("format") in _OF_TIME
+    if is_shown or stated.get("format") == "time" != declared.get("format"):
+        out.pop("format")  # the server shows another writing than that of RFC 3339, or calls a time what is none of it
     if "enum" in stated and "type" not in stated and isinstance(stated["enum"], list):
         if {kind_of(one) for one in stated["enum"]}.isdisjoint(types(declared)):
             out.pop("type", None)
