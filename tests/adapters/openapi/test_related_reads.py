@@ -166,6 +166,13 @@ def test_a_collection_is_read_only_where_it_is_one(path: str, collection: str) -
     assert ACTING.named("DELETE", path)[0].collection == collection
 
 
+def test_the_listing_of_one_is_beside_it_in_the_plural() -> None:
+    paths = ["GET /v1/node/{name}", "GET /v1/nodes", "GET /v1/box/{name}", "GET /boxes", "GET /v1/mail/{id}"]
+    reads = RelatedReads(Operations({path: path for path in paths}), lambda name: False)
+    found = {path: reads.named("GET", path)[0].collection for path in ("/v1/node/n1", "/v1/box/b1", "/v1/mail/7")}
+    assert found == {"/v1/node/n1": "/v1/nodes", "/v1/box/b1": "", "/v1/mail/7": ""}
+
+
 def test_paths_that_are_looked_at_are_counted() -> None:
     reads = RelatedReads(Operations({f"GET /p{number}": f"p{number}" for number in range(80)}), lambda name: False)
 

@@ -264,35 +264,23 @@ def _with_members(error: Violation, request: Request, *, is_only: bool) -> Viola
     members = members_of(error)
     if (error.stated and error.pointer) or not members:
         return error
-    body = request.body if isinstance(request.body, dict) else {}
-    sent = {
-        f"/{part}/{escape(str(name))}": str(name)
-        for part, one in (("body", body), ("query", request.query))
-        for name in one
-    }
-    abouts = said_of_places(members)
+    sent = {one.pointer: one for one in sent_places(request) if len(one.path) == 2}
+    abouts, places = said_of_places(members), [error.pointer]
     for about in [one for one in abouts if not error.stated or error.stated == {one.keyword: one.value}]:
-        places = [error.pointer]
         if about.noun and error.pointer:
-            places = places if _is_named(segments(error.pointer)[-1], about.noun) else []
+            places = [error.pointer] if _is_named(segments(error.pointer)[-1], about.noun) else []
         elif about.noun:
-            places = [place for place, name in sent.items() if _is_named(name, about.noun)]
+            places = [place for place, one in sent.items() if _is_named(one.path[1], about.noun)]
         elif not error.pointer:
             tokens = tokens_of(error.message)
-            alike = [one for one in sent if _is_alike(value_at(request, one), about.value)]
-            named = [one for one in alike if tokens.mention(sent[one]) is not None]
-            places = named or [one for one in alike if last_word(sent[one]).lower() not in _OF_A_THING]
+            alike = [place for place, one in sent.items() if _is_alike(one.value, about.value)]
+            named = [place for place in alike if tokens.mention(sent[place].path[1]) is not None]
+            places = named or [place for place in alike if last_word(sent[place].path[1]).lower() not in _OF_A_THING]
         if is_only and len(places) == 1 and _breaks(value_at(request, places[0]), about):
             return error.at(places[0], error.constraint, {about.keyword: about.value})
-    for other in () if error.pointer else (value for name, value in folded(members).items() if name in CONFLICTS):
-        same = [
-            place
-            for place, name in sent.items()
-            if isinstance(other, dict) and name in other and other[name] == value_at(request, place)
-        ]
-        if is_only and len(same) == 1:
-            return error._replace(pointer=same[0])
-    return error
+    others = [value for name, value in folded(members).items() if name in CONFLICTS and isinstance(value, dict)]
+    same = [place for place, one in sent.items() if others and one.value == others[0].get(one.path[1], MISSING)]
+    return error._replace(pointer=same[0]) if is_only and len(same) == 1 and not error.pointer else error
 
 
 _OF_A_THING: Final = frozenset({"id", "number", "no", "code", "key", "ref", "year", "version", "zip", "phone"})

@@ -179,8 +179,8 @@ class RelatedReads:
         """Return the listings of what a member of a request refers to: of `book_shelf_name` that is `/book_shelves`.
 
         Paths with variables count where the request's own path gives their values. What is nearest to the root comes
-        first: `/auth/shelves` may be the shelves that somebody sees; of equally near ones, what has most of the path. What
-        is below another base path counts where there is no other.
+        first: `/auth/shelves` may be the shelves that somebody sees; of equally near ones, what has most of the path.
+        One below another base path counts where it is the only one.
         """
         heads = list(_heads(member))
         segments = path.strip("/").split("/")

@@ -202,7 +202,7 @@ class _State:
         if not is_name(value) or is_secret(place, value) or not member:
             return None
         things = (one for said in read(self._message).of(*_OF_VALUES) for one in said.slots.get("thing", ()))
-        names = (member, *(word for thing in things for word in words(thing)[-1:]))
+        names = [member] if self._collections(member) else [word for thing in things for word in words(thing)[-1:]]
         listing = yield from self._listing_of(*names)
         is_shown = listing is not None and listing.is_whole and listing.called(scalar_text(value), member) is None
         if not is_absent and not is_shown:
@@ -233,7 +233,7 @@ class _State:
             near = shown(listing.near(text, member))[:MOST_NEAR]
             is_typed = isinstance(value, int) or (place.startswith("/body/") and not self._request.form)
             names = near_first(near, shown(known), listing)
-            if not names:
+            if not names or not (near or is_absent or self._collections(member)):
                 return None
             offered: list[Json] = [listing.written(one, member) if is_typed else one for one in names]
             if len(near) == 1 and listing.is_whole and is_slip(text, near[0]):
@@ -301,12 +301,12 @@ class _State:
             return self._done(question, ABSENT_HERE) if self._status != 404 else None
         if resource.value in listing.identifiers(resource.variable):
             return (yield from self._referred()) if self._is_plainly_absent() else None
-        meant = listing.called(resource.value, resource.variable)
+        meant, is_read = listing.called(resource.value, resource.variable), self._request.method in READS
+        is_read &= listing.is_whole
         if meant is not None and shown([meant]) and (path := self._with(resource, meant)) is not None:
             message = "Use the identifier of the resource that has this name."
             # Who may name a resource may call it what others look for: a wish does not go there unasked.
-            is_sure = self._request.method in READS and listing.is_whole
-            return self._meant("/path", self._request.path, path, message, ABSENT_HERE, is_sure=is_sure)
+            return self._meant("/path", self._request.path, path, message, ABSENT_HERE, is_sure=is_read)
         near = shown(listing.near(resource.value, resource.variable))[:MOST_NEAR]
         near = [one for one in near if self._with(resource, one)]
         gone = self._status == 404 and self._request.method == "DELETE"
@@ -315,12 +315,7 @@ class _State:
             return self._terminal("ALREADY_DONE", message, {"path": self._request.path}, ABSENT_HERE)
         offered = shown(near_first(near, listing.identifiers(resource.variable), listing))
         if paths := [path for one in offered if (path := self._with(resource, one))]:
-            if (
-                len(near) == 1
-                and listing.is_whole
-                and self._request.method in READS
-                and is_slip(resource.value, near[0])
-            ):
+            if is_read and len(near) == 1 and is_slip(resource.value, near[0]):
                 return self._meant("/path", self._request.path, paths[0], _NEARLY, ABSENT_HERE)
             wanted = {"enum": paths}
         question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
@@ -330,11 +325,9 @@ class _State:
         self, place: str, sent: Json, meant: Json, message: str, why: tuple[str, str], *, is_sure: bool = False
     ) -> RuleResult:
         """Return the edit that sends what is likely meant, which has to be confirmed unless it is sure."""
-        ops = guarded_edit(self._request, place, sent, {"op": "replace", "path": place, "value": meant})
-        violation = SchemaViolation(place, "enum", {}, sent)
-        return self._done(
-            Proposal([edit(violation, self._request, ops, message, requires_confirmation=not is_sure)]), why
-        )
+        request, violation = self._request, SchemaViolation(place, "enum", {}, sent)
+        ops = guarded_edit(request, place, sent, {"op": "replace", "path": place, "value": meant})
+        return self._done(Proposal([edit(violation, request, ops, message, requires_confirmation=not is_sure)]), why)
 
     def _names_another(self) -> bool:
         """Whether a quoted text is a value of the body or the query: then that is what is not there."""
