@@ -317,12 +317,14 @@ def _is_decisive(edit: Edit) -> bool:
 
 def _is_no_wish(edit: Edit) -> bool:
     """Whether the answer alone states one number in place of another, or how many there may be."""
-    numbers = [one for one in _other_values(edit) if _number(one.new) is not None]
-    if not numbers or Evidence.DECLARED in edit.evidence:
+    if Evidence.DECLARED in edit.evidence:
         return False
+    if edit.error.stated and edit.refused.case.exchange.status == _CONFLICT:
+        return True  # it is what is left of something
+    numbers = [one for one in _other_values(edit) if _number(one.new) is not None]
     is_said = all(has_word(edit.error.message, scalar_text(one.new)) for one in numbers)
-    is_of_state = edit.refused.case.exchange.status == _CONFLICT or bool(read(edit.error.message).of(Kind.LIMIT))
-    return not is_said or is_of_state or bool(choices(edit.error.stated))
+    is_limit = bool(choices(edit.error.stated) or read(edit.error.message).of(Kind.LIMIT))
+    return bool(numbers) and (is_limit or not is_said)
 
 
 def _other_values(edit: Edit) -> list[Change]:
