@@ -281,9 +281,10 @@ def _is_placed_by_words(edit: Edit) -> bool:
     """Whether another value is written where only words of the answer tell the place, and what has to be there."""
     if not edit.error.likely or not edit.evidence.isdisjoint({Evidence.DECLARED, Evidence.SEEN, Evidence.BROKEN}):
         return False
-    if Evidence.QUOTED in edit.evidence and not _TOLD.isdisjoint(edit.error.likely[0].why):
-        return False  # a format has its name, and the text its value
-    return any(not one.is_move and not one.is_near for one in edit.changes)
+    # A format has the name, and the text the value: a number is refused again if it is wrong, a text hardly ever.
+    is_told = Evidence.QUOTED in edit.evidence and not _TOLD.isdisjoint(edit.error.likely[0].why)
+    numbers = [one for one in edit.changes if is_told and isinstance(one.new, int | float)]
+    return any(not one.is_move and not one.is_near for one in edit.changes if one not in numbers)
 
 
 def _is_filled_in(edit: Edit) -> bool:
