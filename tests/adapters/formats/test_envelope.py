@@ -79,6 +79,11 @@ def test_members_are_no_names_that_rules_see() -> None:
         ({"message": "no", "allowedColours": ["red", "blue"]}, "/body/colour", {"enum": ["red", "blue"]}),
         ({"message": "no", "max_amount": 500}, "/body/amount", {"maximum": 500}),
         ({"message": "no", "amountLimit": 500}, "/body/amount", {"maximum": 500}),
+        ({"message": "the amount is too much", "limit": 500}, "/body/amount", {"maximum": 500}),
+        ({"message": "no", "available_amount": 5}, "/body/amount", {"maximum": 5}),
+        ({"message": "no", "remaining_slots": 1}, "/body/slot", {"maximum": 1}),
+        ({"message": "no such colour", "allowed": ["red", "blue"]}, "/body/colour", {"enum": ["red", "blue"]}),
+        ({"message": "taken", "conflict": {"id": 7, "slot": 2}}, "/body/slot", {}),
         ({"errors": [{"message": "no", "field": "colour"}], "allowed": ["red"]}, "/body/colour", {"enum": ["red"]}),
         # What was sent is none of those that break it, or nothing of that name was sent.
         ({"message": "no", "free_slots": [1, 2]}, "", {}),

@@ -47,6 +47,22 @@ def test_a_moment_that_says_less_or_more_is_asked_for(engine: Engine, value: str
     assert [one.pointer for one in outcome.placeholders] == ["/body/highAt"]
 
 
+@pytest.mark.parametrize(
+    ("sent", "message", "schema"),
+    [
+        ("3pm", "port: Invalid time format, e.g. 15:00", {"type": "string", "pattern": r"^\d{1,2}:\d{2}$"}),
+        ("9", "port: Invalid time, expected HH:MM:SS", {"type": "string", "pattern": r"^\d{1,2}:\d{2}:\d{2}$"}),
+        ("25:00", "port must be a valid time", {"type": "string"}),
+    ],
+)
+def test_a_time_is_what_the_text_shows(engine: Engine, sent: str, message: str, schema: dict[str, str]) -> None:
+    """What a text calls a time is seldom that of RFC 3339, which has an offset."""
+    request = Request("POST", "/tides", {}, {"content-type": "application/json"}, {"port": sent})
+    outcome = followed(feedback_about(engine, request, 400, {"message": message}), request)
+    assert isinstance(outcome, NeedsInput)
+    assert [(one.pointer, one.schema_) for one in outcome.placeholders] == [("/body/port", schema)]
+
+
 def test_a_form_is_not_shown_of_a_word(engine: Engine) -> None:
     body = {"format": "spring", "highAt": "2026-03-04 10:11:12Z"}
     request = Request("POST", "/tides", {}, {"content-type": "application/json"}, body)

@@ -110,7 +110,7 @@ def test_the_path_of_an_item() -> None:
         ("owner_id", "/v2/things", ["/owners", "/v2/owners"]),
         ("owner_id", "/lonely", ["/owners"]),
         ("category_id", "/v2/things", ["/v2/categories"]),
-        ("category_id", "/lonely", []),
+        ("category_id", "/lonely", ["/v2/categories"]),
         ("id", "/lonely", []),
         ("colour", "/lonely", []),
     ],
@@ -164,6 +164,13 @@ def test_a_get_that_does_something_is_no_listing(member: str, collections: list[
 )
 def test_a_collection_is_read_only_where_it_is_one(path: str, collection: str) -> None:
     assert ACTING.named("DELETE", path)[0].collection == collection
+
+
+def test_the_listing_of_one_is_beside_it_in_the_plural() -> None:
+    paths = ["GET /v1/node/{name}", "GET /v1/nodes", "GET /v1/box/{name}", "GET /boxes", "GET /v1/mail/{id}"]
+    reads = RelatedReads(Operations({path: path for path in paths}), lambda name: False)
+    found = {path: reads.named("GET", path)[0].collection for path in ("/v1/node/n1", "/v1/box/b1", "/v1/mail/7")}
+    assert found == {"/v1/node/n1": "/v1/nodes", "/v1/box/b1": "", "/v1/mail/7": ""}
 
 
 def test_paths_that_are_looked_at_are_counted() -> None:

@@ -22,7 +22,7 @@ AT_LEAST: Mapping[str, Mapping[str, int]] = {
     "kubernetes": {"nothing": 8, "prompt": 3, "impossible": 3, "restraint": 2},
     "etcd": {"nothing": 8, "prompt": 3, "agent": 1, "impossible": 3, "restraint": 1},
     "acme": {"nothing": 10, "prompt": 5, "impossible": 5, "restraint": 3},
-    "kinto": {"nothing": 7, "prompt": 5, "agent": 5, "impossible": 3, "restraint": 2},
+    "kinto": {"nothing": 6, "prompt": 5, "agent": 6, "impossible": 3, "restraint": 2},
     "better-auth": {"nothing": 7, "prompt": 5, "agent": 5, "impossible": 3, "restraint": 3},
 }
 KEPT_BY_ALL = {"acme"}

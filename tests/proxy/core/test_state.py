@@ -109,11 +109,6 @@ def test_two_of_one_name_are_asked(engine: Engine) -> None:
     ("request_", "message", "near"),
     [
         (
-            Request("GET", "/api/work_pools/defualt"),
-            "not found",
-            [f"/api/work_pools/{name}" for name in ("default", "night")],
-        ),
-        (
             Request("PATCH", "/api/work_pools/nigth", body={"size": 2}),
             "no",
             [f"/api/work_pools/{name}" for name in ("night", "default")],
@@ -130,6 +125,13 @@ def test_what_is_near_is_offered_first(engine: Engine, request_: Request, messag
     feedback, _ = feedback_of(engine, request_, 404, message)
     assert asked(feedback) == [("/path", {"enum": near})]
     assert "patch" not in feedback["suggestions"][0]
+
+
+def test_the_only_near_path_of_a_read_is_offered(engine: Engine) -> None:
+    feedback, _ = feedback_of(engine, Request("GET", "/api/work_pools/defualt"), 404, "not found")
+    (suggestion,) = feedback["suggestions"]
+    assert suggestion["patch"][-1] == {"op": "replace", "path": "/path", "value": "/api/work_pools/default"}
+    assert suggestion["safety"]["requires_confirmation"] is True
 
 
 def test_what_is_gone_is_deleted_already(engine: Engine) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -12,6 +14,12 @@ from corrigible.schema.exchange import Exchange, Json, Request
 from tests._support.farm import READS, Api, asked, farm, feedback_of, post
 
 
+def edited(feedback: dict[str, Any]) -> dict[str, Json]:
+    """Return what edits write that have to be confirmed, by place."""
+    asks = [one for one in feedback["suggestions"] if one["safety"].get("requires_confirmation")]
+    return {op["path"]: op["value"] for one in asks for op in one["patch"] if op["op"] == "replace"}
+
+
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return farm(tmp_path_factory.mktemp("spec"))
@@ -20,7 +28,6 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 @pytest.mark.parametrize(
     ("body", "error", "place", "offered"),
     [
-        ({"name": "x", "work_pool_name": "nigt"}, "work_pool_name", "/body/work_pool_name", ["night", "default"]),
         ({"name": "x", "work_pool_name": "qq"}, "work_pool_name", "/body/work_pool_name", ["default", "night"]),
         ({"name": "x", "flow_id": "f-9"}, "flow_id", "/body/flow_id", ["f-1", "f-2"]),
     ],
@@ -32,6 +39,46 @@ def test_what_a_member_refers_to(engine: Engine, body: Json, error: str, place: 
     decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
     assert isinstance(decision, Annotate)
     assert asked(decision.feedback) == [(place, {"enum": offered})]
+
+
+@pytest.mark.parametrize(
+    ("sent", "message", "meant"),
+    [
+        ("nigt", "does not exist", "night"),
+        ("nigt", "Invalid work pool name specified", "night"),
+        ("Night", "this is not a valid value", "night"),
+        ("nigt", "nigt isn't one of your work pools", "night"),
+        ("nihgt", "Pool name is invalid", "night"),
+    ],
+)
+def test_the_only_near_name_of_a_listing_is_offered(engine: Engine, sent: str, message: str, meant: str) -> None:
+    body = {"name": "x", "work_pool_name": sent}
+    refusal = orjson.dumps({"errors": [{"field": "work_pool_name", "message": message}]})
+    exchange = Exchange(post("/api/variables", body), 422, {}, refusal, "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), Api(READS).fetch)
+    assert isinstance(decision, Annotate)
+    (suggestion,) = decision.feedback["suggestions"]
+    assert suggestion["patch"][-1] == {"op": "replace", "path": "/body/work_pool_name", "value": meant}
+    assert suggestion["safety"]["requires_confirmation"] is True
+
+
+@pytest.mark.parametrize(
+    ("sent", "message", "schema"),
+    [
+        ("gpu", "Invalid work pool name specified", {"not": {"const": "gpu"}, "examples": ["default", "night"]}),
+        ("night", "Invalid work pool name specified", None),
+        ("gpu", "work_pool_name must be at least 5 characters long", None),
+    ],
+)
+def test_a_value_that_a_listing_does_not_have_is_only_refused(
+    engine: Engine, sent: str, message: str, schema: Json
+) -> None:
+    """What is there, or breaks a limit that is told, is not said to be absent."""
+    refusal = orjson.dumps({"errors": [{"field": "work_pool_name", "message": message}]})
+    exchange = Exchange(post("/api/variables", {"work_pool_name": sent}), 422, {}, refusal, "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), Api(READS).fetch)
+    found = asked(decision.feedback) if isinstance(decision, Annotate) else []
+    assert found == [("/body/work_pool_name", schema)] if schema else "examples" not in str(found)
 
 
 @pytest.mark.parametrize(("sent", "offered"), [(9, [1, 2]), ("9", [1, 2])])
@@ -57,7 +104,7 @@ def test_of_two_members_the_one_is_asked_for_whose_resource_is_not_there(engine:
     message = "FOREIGN KEY constraint failed"
     body = {"work_pool_name": "nihgt", "flow_id": "f-2"}
     feedback, _ = feedback_of(engine, post("/api/variables", body), 500, message)
-    assert asked(feedback) == [("/body/work_pool_name", {"enum": ["night", "default"]})]
+    assert edited(feedback) == {"/body/work_pool_name": "night"}
     both_are_there = {"work_pool_name": "night", "flow_id": "f-2"}
     assert feedback_of(engine, post("/api/variables", both_are_there), 500, message)[0] == {}
     nothing_is_known = {"owner_id": "o-1", "flow_id": "f-2"}
@@ -127,9 +174,9 @@ def test_where_the_path_names_nothing_it_is_a_reference_that_is_not_there(engine
     wanted = {"flow": {"label": "x", "work_pool_name": "defualt"}}
     feedback, looked = feedback_of(engine, post("/api/flows", wanted), 404, message)
     assert looked[-1] == "/api/work_pools"
-    assert asked(feedback) == [("/body/flow/work_pool_name", {"enum": ["default", "night"]})]
+    assert edited(feedback) == {"/body/flow/work_pool_name": "default"}
     feedback, _ = feedback_of(engine, post("/api/flows", {"work_pool_names": ["night", "nihgt"]}), 404, message)
-    assert asked(feedback) == [("/body/work_pool_names/1", {"enum": ["night", "default"]})]
+    assert edited(feedback) == {"/body/work_pool_names/1": "night"}
 
 
 def test_what_a_listing_does_not_deny_is_not_asked_for(engine: Engine) -> None:

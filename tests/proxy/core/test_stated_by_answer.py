@@ -33,6 +33,9 @@ paths:
                 count: {type: integer, maximum: 100}
                 colour: {type: string}
       responses: {'201': {description: made}}
+  /{shelf}/books:
+    parameters: [{name: shelf, in: path, required: true, schema: {type: string}}]
+    get: {responses: {'200': {description: all}}}
 """
 
 
@@ -94,3 +97,25 @@ def test_a_question_of_the_answer_says_so_too(engine: Engine) -> None:
     one, _ = suggestion(engine, {"size": "x"}, "size", "must be one of: small, medium, large")
     assert (one["applicability"], one["evidence"]["kind"]) == ("HAS_PLACEHOLDERS", "answer")
     assert one["message"] == "Choose one of the values that are allowed. The server's error says so."
+
+
+@pytest.mark.parametrize(("sent", "meant"), [("tpo", "/top/books"), ("Top", "/top/books"), ("attic", None)])
+def test_what_is_listed_for_a_segment_of_the_path_is_offered(engine: Engine, sent: str, meant: str | None) -> None:
+    answer = orjson.dumps({"detail": f"Unknown shelf {sent} (available shelves: ['top', 'low', 'oversize'])"})
+    exchange = Exchange(Request("GET", f"/{sent}/books"), 400, {"content-type": "application/json"}, answer)
+    decision = run_with_lookups_sync(engine.decide(exchange), lambda _: LookupAnswer(0))
+    assert isinstance(decision, Annotate)
+    (one,) = decision.feedback["suggestions"]
+    if meant is None:
+        assert one["placeholders"][0]["schema"]["enum"] == ["/top/books", "/low/books", "/oversize/books"]
+    else:
+        assert one["patch"][-1] == {"op": "replace", "path": "/path", "value": meant}
+        assert one["safety"]["requires_confirmation"] is True
+
+
+def test_a_label_that_a_text_lists_is_offered_as_an_identifier_too(engine: Engine) -> None:
+    (one, decision) = suggestion(engine, {"colour": "gren"}, "colour", "choose one of: Blue, Red, Green")
+    values = [each["patch"][-1]["value"] for each in decision.feedback["suggestions"]]
+    assert values == ["Green", "green"] and one["group"]["relation"] == "one_of"
+    (one, _) = suggestion(engine, {"colour": "red"}, "colour", "choose one of: Blue, Red, Green")
+    assert one["patch"][-1]["value"] == "Red"

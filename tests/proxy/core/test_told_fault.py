@@ -216,3 +216,31 @@ def test_a_400_about_this_very_method_and_path(engine: Engine, message: str, pat
     feedback = feedback_about(engine, Request("GET", "/barn", {"limit": "3"}), 400, {"message": message})
     ops = [op for patch in patches(feedback) for op in patch]
     assert [op["value"] for op in ops if op["op"] == "replace" and op["path"] == "/path"] == path
+
+
+def test_the_reason_beside_what_only_failed_is_read(engine: Engine) -> None:
+    request = Request("POST", "/barns", body={"label": "North", "doors": -1})
+    answer = {"errors": [{"description": "update from [10.0.0.1]:7 failed", "error": "doors must be at least 1"}]}
+    feedback = feedback_about(engine, request, 500, answer)
+    assert feedback is not None and "/body/doors" in str(feedback["suggestions"])
+    answer["errors"][0]["error"] = "Access denied"
+    feedback = feedback_about(engine, request, 500, answer)
+    assert feedback is not None and feedback["suggestions"][0]["parameters"]["needed"] == "permission"
+    answer["errors"][0]["error"] = "Unspecified error"
+    assert feedback_about(engine, request, 500, answer) is None
+
+
+@rows(
+    ("message", "edit"),
+    [
+        ("doors: 50 are more than there is room for, use 30 or less", 30),
+        ("doors: 50 are more than a clerk may order, only managers order above 30 or more than 30 at most", None),
+        ("the barn is full", None),
+    ],
+)
+def test_what_a_conflict_states_of_a_value_is_confirmed(message: str, edit: int | None, tmp_path: Path) -> None:
+    request = Request("POST", "/barns", body={"label": "North", "doors": 50})
+    feedback = feedback_about(engine_of(tmp_path, DESCRIPTION), request, 409, {"message": message})
+    edits = [one for one in (feedback or {}).get("suggestions", ()) if "patch" in one]
+    assert [one["patch"][-1]["value"] for one in edits] == ([] if edit is None else [edit])
+    assert all(one["safety"]["requires_confirmation"] for one in edits)

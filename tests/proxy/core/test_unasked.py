@@ -535,3 +535,13 @@ def test_of_a_call(message: str, after: Any) -> None:
         None if outcome.feedback is None else apply(outcome.feedback, Request("/shop.Boxes/Pack", "", body=body))
     )
     assert (following.request.body if isinstance(following, Next) else None) == after
+
+
+def test_a_name_of_a_format_and_the_value_in_its_text_are_enough(engine: Engine) -> None:
+    """Of one object inside of the body that has the name."""
+    request = Request("POST", "/parcels", headers={"content-type": "application/json"}, body={"data": {"rank": "4"}})
+    error = {"location": "body", "name": "rank", "description": "'4' is not of type 'integer'"}
+    outcome = apply(feedback_about(engine, request, 400, {"details": [error]}) or {}, request)
+    assert isinstance(outcome, Next) and outcome.request.body == {"data": {"rank": 4}}
+    told = {"details": [{**error, "description": "it is not of type 'integer'"}]}
+    assert not isinstance(apply(feedback_about(engine, request, 400, told) or {}, request), Next)

@@ -29,6 +29,8 @@ _MEMBERS: Final = (
     *("data", "items", "results", "values", "records", "entries", "content", "resources", "_embedded", "hits"),
 )
 """Names under which listings hold their resources."""
+_BESIDE: Final = ("errors", "warnings")
+"""Lists beside it that are empty where nothing is wrong."""
 _NAMES: Final = ("name", "title", "slug", "key", "code", "login", "username", "label", "alias", "displayName")
 
 
@@ -97,7 +99,9 @@ class Listing(NamedTuple):
 def read_listing(answer: Json, headers: Mapping[str, str] = MappingProxyType({})) -> Listing | None:
     """Return what a JSON answer lists, None where it is no listing of objects. `headers` are those of the answer."""
     around: Mapping[str, Json] = answer if isinstance(answer, Mapping) else {}
-    lists = {name: value for name, value in around.items() if isinstance(value, list)}
+    lists = {
+        name: value for name, value in around.items() if isinstance(value, list) and (value or name not in _BESIDE)
+    }
     usual = [lists[name] for name in _MEMBERS if name in lists][:1]
     found = [answer] if isinstance(answer, list) else usual or list(lists.values())
     if len(found) != 1 or not all(isinstance(one, Mapping) for one in found[0]):

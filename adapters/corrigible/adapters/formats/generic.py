@@ -15,14 +15,15 @@ from typing import Final
 from corrigible.rules.budget import remaining
 from corrigible.rules.pack.error_mapping import ErrorMapping
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
-from corrigible.rules.safety.nearness import is_plural, letters
+from corrigible.rules.safety.nearness import is_plural, last_word, letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
+from corrigible.rules.wordings.tokens import tokens_of
 from corrigible.schema.document import leaves
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
-from .error_shapes import CODES, SENTENCES
+from .error_shapes import CODES, CONFLICTS, SENTENCES
 from .json_errors import find_errors
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
 from .pointers import member_pointer, pointer, steps, without_foreign_step
@@ -256,20 +257,41 @@ _FEW: Final = 16
 def _with_members(error: Violation, request: Request, *, is_only: bool) -> Violation:
     """Return an error with what a member beside its text states of a value that was sent, and that the value breaks.
 
-    `{"code": "SLOT_TAKEN", "free_slots": [3, 4]}` of a request with `"slot": 2`.
+    `{"code": "SLOT_TAKEN", "free_slots": [3, 4]}` of a request with `"slot": 2`. What has no name of its own is of the
+    value that the text names, else of the only one of its type. Or at the only value of what is in the way, which has
+    the same: `"conflict": {"email": "a@b.c", "id": 7}`.
     """
-    for about in said_of_places(members_of(error)) if not error.stated else ():
-        if not about.noun:
-            places = [error.pointer] if is_only and error.pointer else []
-        elif error.pointer:
+    members = members_of(error)
+    if (error.stated and error.pointer) or not members:
+        return error
+    sent = {one.pointer: one for one in sent_places(request) if len(one.path) == 2}
+    abouts, places = said_of_places(members), [error.pointer]
+    for about in [one for one in abouts if not error.stated or error.stated == {one.keyword: one.value}]:
+        if about.noun and error.pointer:
             places = [error.pointer] if _is_named(segments(error.pointer)[-1], about.noun) else []
-        else:
-            body = request.body if isinstance(request.body, dict) else {}
-            each = [(part, name) for part, sent in (("body", body), ("query", request.query)) for name in sent]
-            places = [f"/{part}/{escape(str(name))}" for part, name in each if _is_named(str(name), about.noun)]
-        if len(places) == 1 and _breaks(value_at(request, places[0]), about):
+        elif about.noun:
+            places = [place for place, one in sent.items() if _is_named(one.path[1], about.noun)]
+        elif not error.pointer:
+            tokens = tokens_of(error.message)
+            alike = [place for place, one in sent.items() if _is_alike(one.value, about.value)]
+            named = [place for place in alike if tokens.mention(sent[place].path[1]) is not None]
+            places = named or [place for place in alike if last_word(sent[place].path[1]).lower() not in _OF_A_THING]
+        if is_only and len(places) == 1 and _breaks(value_at(request, places[0]), about):
             return error.at(places[0], error.constraint, {about.keyword: about.value})
-    return error
+    others = [value for name, value in folded(members).items() if name in CONFLICTS and isinstance(value, dict)]
+    same = [place for place, one in sent.items() if others and one.value == others[0].get(one.path[1], MISSING)]
+    return error._replace(pointer=same[0]) if is_only and len(same) == 1 and not error.pointer else error
+
+
+_OF_A_THING: Final = frozenset({"id", "number", "no", "code", "key", "ref", "year", "version", "zip", "phone"})
+"""Last words of names of numbers that are no amount."""
+
+
+def _is_alike(value: Json, other: Json) -> bool:
+    """Whether a value is a number as another one, or a text as the elements of a list."""
+    if isinstance(other, list):
+        return any(type(value) is type(one) for one in other)
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_named(name: str, noun: tuple[str, ...]) -> bool:

@@ -127,12 +127,20 @@ def sentence(members: Members, sent: Collection[str]) -> str:
     first = text(members, *shapes.TEXTS)
     texts = [members[name] for name in shapes.TEXTS_BESIDE if name in members]
     particular = [one for one in texts if isinstance(one, str) and one != first and _is_sentence(one)]
+    if _says_no_reason(first) and (reason := next(filter(complains, particular), "")):
+        return reason
     if not particular or _names_something(first, sent):
         return first
     longer = (one for one in particular if len(one.split()) > len(first.split()))
     return next((one for one in particular if _names_something(one, sent)), next(longer, first))
 
 
+def _says_no_reason(message: str) -> bool:
+    """Whether a text says that something failed, and no more: `update of job 7 failed`."""
+    return message.rstrip(" .!").lower().endswith(_FAILED) and not complains(message)
+
+
+_FAILED: Final = (" failed", " failure", " error")
 _READ: Final = 500
 _QUOTES: Final = frozenset("'\"`“[{")
 _PUNCTUATION: Final = " .,:;!?()"
@@ -234,8 +242,7 @@ def said_of_places(members: Members) -> list[About]:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_list and not is_number:
             continue
-        parts = split_words(name[:_LONGEST_NAME])
-        keyword = next((shapes.ROLES[one] for one in parts if one in shapes.ROLES), "")
-        if keyword and (keyword == "enum") is is_list:
-            out.append(About(keyword, tuple(one for one in parts if one not in shapes.ROLES), value))
+        parts, roles = split_words(name[:_LONGEST_NAME]), shapes.ROLES if is_list else shapes.ROLES_OF_NUMBERS
+        if keyword := next((roles[one] for one in parts if one in roles), ""):
+            out.append(About(keyword, tuple(one for one in parts if one not in roles), value))
     return out

@@ -134,9 +134,16 @@ class RelatedReads:
         for at in reversed(range(len(template))):
             if _is_variable(template[at]):
                 shape = _shape(template[:at])
-                collection = self._listed(segments[:at], shape)
+                collection = self._listed(segments[:at], shape) or self._beside(segments[:at], template)
                 resources.append(NamedResource(template[at][1:-1], unquote(segments[at]), at, collection))
         return resources
+
+    def _beside(self, segments: Sequence[str], template: Sequence[str]) -> str:
+        """Return the listing that is called in another number than the path of one: `/nodes` of `/node/{name}`."""
+        *around, last = segments or ("",)
+        forms = (one for form in _number_forms(letters(last)) for one in self._named.get(form, ()))
+        base = template[: len(around)]
+        return next((there for one in forms if (there := self._listed((*around, one), _shape((*base, one))))), "")
 
     def creation(self, method: str, path: str) -> Creation | None:
         """Return the collection that a POST to a path adds to, None where it is not seen to be one."""
@@ -173,12 +180,13 @@ class RelatedReads:
 
         Paths with variables count where the request's own path gives their values. What is nearest to the root comes
         first: `/auth/shelves` may be the shelves that somebody sees; of equally near ones, what has most of the path.
+        One below another base path counts where it is the only one.
         """
         heads = list(_heads(member))
         segments = path.strip("/").split("/")
         template = self._template(method, segments)
         known = {part: segments[at] for at, part in enumerate(template) if _is_variable(part)}
-        found: dict[str, None] = {}
+        found: dict[bool, dict[str, None]] = {True: {}, False: {}}
         forms = [form for head in heads for form in _number_forms(letters(head))]
         near = {one for form in forms for one in self._named.get(form, ())}
         spend(len(self._listings) // 2)
@@ -188,9 +196,10 @@ class RelatedReads:
                 listing = next(parts for parts in self._templates[name] if _shape(parts) == shape)
                 written = [known.get(part, part) for part in listing]
                 is_whole = not any(_is_variable(part) for part in written)
-                if is_whole and _begins_alike(listing, template) and (there := self._listed(written, shape)):
-                    found.setdefault(there)
-        return sorted(found, key=lambda there: (there.strip("/").count("/"), -_shared(there, path)))
+                if is_whole and (there := self._listed(written, shape)):
+                    found[_begins_alike(listing, template)].setdefault(there)
+        alike = sorted(found[True], key=lambda there: (there.strip("/").count("/"), -_shared(there, path)))
+        return alike or (list(found[False]) if len(found[False]) == 1 else [])
 
     def _listed(self, segments: Sequence[str], shape: tuple[str, ...]) -> str:
         """Return the path of a collection, empty where it cannot be listed, or is another operation's."""

@@ -359,7 +359,7 @@ class ErrorMatcher:
             violation = self._with_name_of_path(violation, error)
             try:
                 before = remaining()
-                is_there = violation.pointer in (error.pointer, f"{error.pointer}/0")
+                is_there = violation.pointer in (error.pointer or "/path", f"{error.pointer}/0")
                 is_stated = is_there and any(one in violation.schema for one in error.stated)
                 result = self._repair(
                     violation,

@@ -33,6 +33,9 @@ from .api_profile import RefusalCase
 
 ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 410, 415, 422, 501})
 """Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
+STATED_ALONE: Final = frozenset({409, 500})
+"""Statuses under which the text has to state what a value at its place has to be."""
+_LIMITS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum"})
 _MAY_BE_ABOUT_PACE: Final = frozenset({400, 422})
 """Statuses that some servers give to who is too fast: of others there are rules, or they say something else."""
 OF_UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
@@ -76,7 +79,10 @@ def may_be_judged(error: Violation, status: int, request: Request) -> bool:
     is_told = error.type == "INVALID_ARGUMENT" and status == 500  # the text says so, not the code
     if request.protocol is Protocol.GRPC and (error.type in CHOSE_NONE or is_told) and error.message:
         return True
-    if error.type in BY_THE_TEXT_ONLY or status == 500:  # the text has to state what a value at its place has to be
+    if error.type in BY_THE_TEXT_ONLY or status in STATED_ALONE:
+        if status == 409:  # what is left, which no person decided and is no version of what is there
+            is_limit = _LIMITS.issuperset(error.stated) and not read(error.message).of(Kind.RIGHT, Kind.STALE)
+            return bool(error.pointer and error.stated and is_limit)
         return bool(error.pointer and (error.stated or error.constraint in ("required", *OF_UNKNOWN)))
     return status in ABOUT_THE_REQUEST or status == 406
 

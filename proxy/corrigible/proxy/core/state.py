@@ -32,7 +32,7 @@ from corrigible.rules.lookup_headers import lookup_headers
 from corrigible.rules.pointer import escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import READS, word_set, words
 from corrigible.rules.safety.loss import LookupResult
-from corrigible.rules.safety.nearness import is_same
+from corrigible.rules.safety.nearness import is_same, is_slip
 from corrigible.rules.safety.stored import is_wrapper, unmet_values
 from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -80,6 +80,9 @@ NAMING: Final = ("name", "slug", "key", "id", "code", "title", "username", "logi
 """Members that name a resource, in the order in which one is taken for what a conflict is about."""
 _WRAPPED: Final = 3
 """Slashes in the place of a member of an object under a name."""
+_NEARLY: Final = "Refer to the only one that has nearly this name."
+_OF_VALUES: Final = (Kind.ABSENT, Kind.VALUE, Kind.UNKNOWN)
+"""Kinds of complaints about a value that may name something else."""
 _AS_ASKED: Final = "It exists, with everything that was asked for."
 _OF_THE_CALL: Final = word_set(
     "idempotency idempotent nonce request requests submission transaction slot slots timeslot time times period"
@@ -180,9 +183,9 @@ class _State:
         """
         sent = islice((one.pointer for one in sent_places(self._request) if is_name(one.value)), _MOST_VALUES)
         unknown = []
-        referring = [place for place in sent if self._collections(place)]
+        referring = [place for place in sent if self._collections(member_of(place))]
         for place in referring[:_MOST_REFERENCES]:
-            listing = yield from self._listing_of(place)
+            listing = yield from self._listing_of(member_of(place))
             if listing is None:
                 unknown.append(place)
             elif (asked := self._reference_asked(place, listing)) is not None:
@@ -190,25 +193,35 @@ class _State:
         is_clear = len(unknown) == 1 and len(referring) <= _MOST_REFERENCES and bool(self._seen)
         return self._reference_asked(unknown[0], None) if is_clear else None
 
-    def _reference(self, place: str) -> Results:
-        """Ask for another value of a member that refers to something that is known not to be there."""
-        value = value_at(self._request, place)
-        if not is_name(value) or is_secret(place, value) or not member_of(place):
-            return None
-        return self._reference_asked(place, (yield from self._listing_of(place)))
+    def _reference(self, place: str, *, is_absent: bool) -> Results:
+        """Ask for another value of a member that refers to something that is not there.
 
-    def _listing_of(self, place: str) -> Generator[Lookup, LookupAnswer, Listing | None]:
-        """Return the listing of what a member refers to."""
-        for collection in self._collections(place)[:_MOST_COLLECTIONS]:
+        Unless that is known (`is_absent`), a listing has to show it, of what the member or the message names.
+        """
+        value, member = value_at(self._request, place), member_of(place)
+        if not is_name(value) or is_secret(place, value) or not member:
+            return None
+        things = (one for said in read(self._message).of(*_OF_VALUES) for one in said.slots.get("thing", ()))
+        names = [member] if self._collections(member) else [word for thing in things for word in words(thing)[-1:]]
+        listing = yield from self._listing_of(*names)
+        is_shown = listing is not None and listing.is_whole and listing.called(scalar_text(value), member) is None
+        if not is_absent and not is_shown:
+            return None
+        return self._reference_asked(place, listing, is_absent=is_absent)
+
+    def _listing_of(self, *members: str) -> Generator[Lookup, LookupAnswer, Listing | None]:
+        """Return the listing of what a member refers to, the first of several."""
+        found = [there for member in members for there in self._collections(member)]
+        for collection in list(dict.fromkeys(found))[:_MOST_COLLECTIONS]:
             listing = yield from self._listed(collection)
             if listing is not None:
                 return listing
         return None
 
-    def _collections(self, place: str) -> Sequence[str]:
-        return self._reads.collections(member_of(place), self._request.method, self._request.path)
+    def _collections(self, member: str) -> Sequence[str]:
+        return self._reads.collections(member, self._request.method, self._request.path)
 
-    def _reference_asked(self, place: str, listing: Listing | None) -> RuleResult | None:
+    def _reference_asked(self, place: str, listing: Listing | None, *, is_absent: bool = True) -> RuleResult | None:
         """Ask for another value than one that a listing does not have; None where it has it."""
         value, member = value_at(self._request, place), member_of(place)
         schema: dict[str, Json] = {"not": {"const": value}}
@@ -217,11 +230,15 @@ class _State:
             known = listing.identifiers(member)
             if text in known:
                 return None
-            offered = near_first(shown(listing.near(text, member))[:MOST_NEAR], shown(known), listing)
+            near = shown(listing.near(text, member))[:MOST_NEAR]
             is_typed = isinstance(value, int) or (place.startswith("/body/") and not self._request.form)
-            if not offered:
+            names = near_first(near, shown(known), listing)
+            if not names or not (near or is_absent or self._collections(member)):
                 return None
-            schema = {"enum": [listing.written(one, member) if is_typed else one for one in offered]}
+            offered: list[Json] = [listing.written(one, member) if is_typed else one for one in names]
+            if len(near) == 1 and listing.is_whole and is_slip(text, near[0]):
+                return self._meant(place, value, offered[0], _NEARLY, ABSENT_THERE)
+            schema = {"enum": offered} if near or is_absent else {**schema, "examples": offered}
         violation = SchemaViolation(place, "enum", {}, value)
         return self._done(ask(violation, self._request, "Refer to one that exists.", schema=schema), ABSENT_THERE)
 
@@ -229,16 +246,18 @@ class _State:
         status, request, reading = self._status, self._request, read(self._message)
         if any(one.row.endswith(_REFERENCE) for one in reading.of(Kind.ABSENT)) and status in (400, 409, 422, 500):
             return (yield from self._not_stored())
+        in_parameters = self._error.pointer.startswith(("/body/", "/query/"))
         is_there = any(not one.row.endswith(".identical") for one in reading.of(Kind.EXISTS))
         if status == 409 or (status in (400, 422, 500) and is_there):
             creation = self._reads.creation(request.method, request.path)
             if is_there or not self._message:
                 return (yield from self._existing(creation))
-            return (yield from self._existing(creation, is_seen=True)) if says_no_conflict(self._message) else None
-        in_parameters = self._error.pointer.startswith(("/body/", "/query/"))
+            is_seen = not in_parameters or bool(self._error.likely)
+            return (yield from self._existing(creation, is_seen=is_seen)) if says_no_conflict(self._message) else None
         unmet = in_parameters and not self._error.constraint and not self._error.stated
-        if unmet and (status == 404 or (status in (400, 422) and reading.of(Kind.ABSENT))):
-            return (yield from self._reference(self._error.pointer))
+        is_absent = status == 404 or bool(reading.of(Kind.ABSENT))
+        if unmet and (status == 404 or (status in (400, 422) and reading.of(*_OF_VALUES))):
+            return (yield from self._reference(self._error.pointer, is_absent=is_absent))
         if likely_value(self._error).startswith("/query/"):
             return None  # the path leads where it should
         refuses_value = bool(reading.of(Kind.ABSENT, Kind.VALUE, Kind.MALFORMED))
@@ -255,7 +274,8 @@ class _State:
             message = "Other resources refer to this one. It can be deleted when they no longer do."
             return self._terminal("NO_RECOVERY_AVAILABLE", message, {"path": self._request.path}, REFERRED_TO)
         pointer = self._error.pointer
-        return (yield from self._reference(pointer) if pointer.startswith("/body/") else self._referred())
+        is_told = pointer.startswith("/body/")
+        return (yield from self._reference(pointer, is_absent=True) if is_told else self._referred())
 
     def _absent(self) -> Results:
         """Ask for the path of what is there, where a resource of the path is not."""
@@ -281,16 +301,12 @@ class _State:
             return self._done(question, ABSENT_HERE) if self._status != 404 else None
         if resource.value in listing.identifiers(resource.variable):
             return (yield from self._referred()) if self._is_plainly_absent() else None
-        meant = listing.called(resource.value, resource.variable)
+        meant, is_read = listing.called(resource.value, resource.variable), self._request.method in READS
+        is_read &= listing.is_whole
         if meant is not None and shown([meant]) and (path := self._with(resource, meant)) is not None:
-            ops = guarded_edit(
-                self._request, "/path", self._request.path, {"op": "replace", "path": "/path", "value": path}
-            )
             message = "Use the identifier of the resource that has this name."
             # Who may name a resource may call it what others look for: a wish does not go there unasked.
-            is_asked = self._request.method not in READS or not listing.is_whole
-            proposed = edit(violation, self._request, ops, message, requires_confirmation=is_asked)
-            return self._done(Proposal([proposed]), ABSENT_HERE)
+            return self._meant("/path", self._request.path, path, message, ABSENT_HERE, is_sure=is_read)
         near = shown(listing.near(resource.value, resource.variable))[:MOST_NEAR]
         near = [one for one in near if self._with(resource, one)]
         gone = self._status == 404 and self._request.method == "DELETE"
@@ -299,9 +315,19 @@ class _State:
             return self._terminal("ALREADY_DONE", message, {"path": self._request.path}, ABSENT_HERE)
         offered = shown(near_first(near, listing.identifiers(resource.variable), listing))
         if paths := [path for one in offered if (path := self._with(resource, one))]:
+            if is_read and len(near) == 1 and is_slip(resource.value, near[0]):
+                return self._meant("/path", self._request.path, paths[0], _NEARLY, ABSENT_HERE)
             wanted = {"enum": paths}
         question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
         return self._done(question, ABSENT_HERE)
+
+    def _meant(
+        self, place: str, sent: Json, meant: Json, message: str, why: tuple[str, str], *, is_sure: bool = False
+    ) -> RuleResult:
+        """Return the edit that sends what is likely meant, which has to be confirmed unless it is sure."""
+        request, violation = self._request, SchemaViolation(place, "enum", {}, sent)
+        ops = guarded_edit(request, place, sent, {"op": "replace", "path": place, "value": meant})
+        return self._done(Proposal([edit(violation, request, ops, message, requires_confirmation=not is_sure)]), why)
 
     def _names_another(self) -> bool:
         """Whether a quoted text is a value of the body or the query: then that is what is not there."""

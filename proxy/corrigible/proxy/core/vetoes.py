@@ -119,7 +119,7 @@ def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
     name, meant, text = segments(change.source)[-1], segments(change.place)[-1], edit.refused.text
     if edit.error.constraint in OF_UNKNOWN or refuses_a_member(text):
         return False
-    if has_word(text, meant):
+    if has_word(text, meant) or (edit.error.pointer == change.place and not edit.error.likely):
         return False
     if is_same(name, meant) and f" {letters(meant)} " in edit.refused.words:
         return True
@@ -281,7 +281,10 @@ def _is_placed_by_words(edit: Edit) -> bool:
     """Whether another value is written where only words of the answer tell the place, and what has to be there."""
     if not edit.error.likely or not edit.evidence.isdisjoint({Evidence.DECLARED, Evidence.SEEN, Evidence.BROKEN}):
         return False
-    return any(not one.is_move and not one.is_near for one in edit.changes)
+    # A format has the name, and the text the value: a number is refused again if it is wrong, a text hardly ever.
+    is_told = Evidence.QUOTED in edit.evidence and not _TOLD.isdisjoint(edit.error.likely[0].why)
+    numbers = [one for one in edit.changes if is_told and isinstance(one.new, int | float)]
+    return any(not one.is_move and not one.is_near for one in edit.changes if one not in numbers)
 
 
 def _is_filled_in(edit: Edit) -> bool:
@@ -315,10 +318,14 @@ def _is_decisive(edit: Edit) -> bool:
 
 def _is_no_wish(edit: Edit) -> bool:
     """Whether the answer alone states one number in place of another, or how many there may be."""
-    numbers = [one for one in _other_values(edit) if _number(one.new) is not None]
-    if not numbers or Evidence.DECLARED in edit.evidence:
+    if Evidence.DECLARED in edit.evidence:
         return False
-    return bool(choices(edit.error.stated) or read(edit.error.message).of(Kind.LIMIT))
+    if edit.error.stated and edit.refused.case.exchange.status == _CONFLICT:
+        return True  # it is what is left of something
+    numbers = [one for one in _other_values(edit) if _number(one.new) is not None]
+    is_said = all(has_word(edit.error.message, scalar_text(one.new)) for one in numbers)
+    is_limit = bool(choices(edit.error.stated) or read(edit.error.message).of(Kind.LIMIT))
+    return bool(numbers) and (is_limit or not is_said)
 
 
 def _other_values(edit: Edit) -> list[Change]:
@@ -430,7 +437,9 @@ def _is_encoded(change: Change) -> bool:
 
 
 _URL_SAFE: Final = str.maketrans("-_", "+/")
+_CONFLICT: Final = 409
 _LIKELY: Final = 0.2
+_TOLD: Final = frozenset({"told whole", "told by all its names"})
 _PARTS: Final = str.maketrans(":.", "//")
 _OF_A_FORM: Final = word_set(
     "duration timeout interval ttl delay period lifetime lease wait backoff retention"

@@ -54,6 +54,7 @@ from .request_at_fault import (
     BY_THE_TEXT_ONLY,
     CHOSE_NONE,
     OF_UNKNOWN,
+    STATED_ALONE,
     refuses_a_member,
     says_no_path,
     says_no_route,
@@ -92,7 +93,7 @@ class ViolationFinder:
             wrong = self._description.nearest_operation(self._request.method, self._request.path)
             return () if wrong is None or not _may_be_of_method(error.message) else (wrong,)
         is_of_another = error.stated and status == 404 and self._request.protocol is not Protocol.HTTP
-        if error.type in BY_THE_TEXT_ONLY or status == 500 or is_of_another:
+        if error.type in BY_THE_TEXT_ONLY or status in STATED_ALONE or is_of_another:
             return self._stated(error)
         if status == 406:
             # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
@@ -114,6 +115,8 @@ class ViolationFinder:
                 return route if route or not self._is_located(error) else self._at(error)
         if not self._operation:
             return self._of_silence(error) or self._stated(error)
+        if (segment := _of_segment(error)) is not None:
+            return (segment,)
         violations = self._at(error) if self._is_located(error) else self._anywhere(error)
         violations = [noted(one, self._case) for one in violations]
         # What stands in brackets may be the name of a field, which no parameter declares.
@@ -324,6 +327,8 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if broken is None and error.constraint not in error.stated:
         return None
     joined = _joined(declared.schema, error.stated)
+    if not choices(declared.schema) and (labels := choices(joined)):
+        joined["enum"] = _with_identifiers(labels, value)
     if broken is not None and broken not in joined:  # what the server states has taken the place of the declared type
         broken = first_violation(value, joined, text=text) or broken
     kinds = types(declared.schema)
@@ -334,6 +339,22 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if _is_only_asked(error, declared.schema, reads=place_of(error.pointer, request).reads):
         joined[ONLY_ASKED] = True
     return SchemaViolation(error.pointer, broken or error.constraint, joined, value)
+
+
+def _of_segment(error: Violation) -> SchemaViolation | None:
+    """Return the violation of the segment of the path that a text tells of, where it lists what may stand there."""
+    best, listed = next(iter(error.likely), None), choices(_plain(error.stated, {}))
+    if error.pointer or best is None or best.pointer != "/path" or not best.is_told or best.value in (None, *listed):
+        return None
+    return SchemaViolation("/path", "enum", {"type": "string", "enum": [*listed]}, best.value) if listed else None
+
+
+def _with_identifiers(listed: Sequence[Json], value: Json) -> list[Json]:
+    """Return the values that a text lists, and what they may be the labels of: `credit_card` of `Credit Card`."""
+    texts = [one for one in listed if isinstance(one, str) and one.istitle()]
+    names = [one.lower().replace(" ", "_") for one in texts]
+    is_one = isinstance(value, str) and value.islower() and len(texts) == len(listed) and value not in names
+    return [*listed, *names] if is_one else [*listed]
 
 
 def _of_element(error: Violation, value: Json, declared: Schema) -> tuple[Violation, Json, DeclaredPlace] | None:
@@ -507,8 +528,9 @@ def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:
         if not (("type" in stated or "enum" in stated) and name in (*ALTERNATIVES, "const"))
     }
     out = {**left, **stated}
-    if "pattern" in stated and "format" not in stated and declared.get("format") in _OF_TIME:
-        out.pop("format")  # the server shows another writing than that of RFC 3339
+    is_shown = "pattern" in stated and "format" not in stated and declared.get("format") in _OF_TIME
+    if is_shown or stated.get("format") == "time" != declared.get("format"):
+        out.pop("format")  # the server shows another writing than that of RFC 3339, or calls a time what is none of it
     if "enum" in stated and "type" not in stated and isinstance(stated["enum"], list):
         if {kind_of(one) for one in stated["enum"]}.isdisjoint(types(declared)):
             out.pop("type", None)
