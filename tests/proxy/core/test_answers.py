@@ -44,6 +44,7 @@ DECIDED: dict[str, tuple[R, int, str, str | None]] = {
         None,
     ),
     "somebody": (R("POST", "/orders", body=ORDER), 409, "only managers may do this", "ESCALATE"),
+    "of a thing": (R("POST", FIRE, body={"batchId": "b-1"}), 409, "Batch b-1 is closed", "ESCALATE"),
     "refused value": (R("POST", "/orders", body=ORDER), 409, "That coupon was closed", "MODIFY_PARAMS"),
     "repeated": (R("POST", "/orders", body=ORDER), 412, "That coupon was closed", "MODIFY_PARAMS"),
     "passing": (R("PATCH", "/kilns/k-1", body={"heat": 9}), 409, "Another firing is in progress", "WAIT_AND_RETRY"),
