@@ -30,7 +30,7 @@ from corrigible.adapters.apis.kubernetes.sandbox import TOKENS, authority, find_
 from corrigible.adapters.apis.stripe.sandbox import SERVERS as STRIPE
 from corrigible.adapters.demo.acme.sandbox import ACME
 from corrigible.adapters.demo.recipe.tasks import task as recipe_task
-from corrigible.adapters.described.sandboxes import BETTER_AUTH, GRAPHQL, KINTO, memory_on_pipes
+from corrigible.adapters.described.sandboxes import BETTER_AUTH, GRAPHQL, KINTO, LLAMA, memory_on_pipes
 from corrigible.adapters.sandbox.runtimes import find_node, python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, SandboxError, Server, last_lines
 from corrigible.client.explanation import difference
@@ -208,6 +208,7 @@ SANDBOXES = {
     "kinto": (KINTO,),
     "better-auth": (BETTER_AUTH,),
     "graphql": (GRAPHQL,),
+    "models": (LLAMA,),
 }
 """API -> the servers that behave like it, the default first."""
 
@@ -371,6 +372,12 @@ def _book(api: AnyCaller) -> Request:
     return Request("POST", "/", body={"query": document})
 
 
+def _conversation(api: AnyCaller) -> Request:
+    weather = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}}
+    said = [{"role": "user", "content": "What is the weather?"}]
+    return Request("POST", "/v1/chat/completions", body={"tools": [weather], "model": "tiny", "messages": said})
+
+
 def _entity(api: AnyCaller) -> Request:
     ada = {"name": "Ada Lovelace", "entityType": "person", "observation": ["wrote the first program"]}
     call = {"name": "create_entities", "arguments": {"entities": [ada]}}
@@ -453,6 +460,15 @@ SCENES: Final = (
         ("result",),
         on_pipes=memory_on_pipes,
         check_machine=find_node,
+    ),
+    Scene(
+        "models",
+        LLAMA,
+        "models",
+        "a tool in the form of another API",
+        _conversation,
+        ("choices",),
+        check_machine=lambda: None,
     ),
     Scene(
         "run",
