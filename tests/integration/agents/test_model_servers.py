@@ -1,4 +1,4 @@
-"""Real servers of models, and the SDKs of OpenAI and Anthropic: their exceptions, tries and streams stay as they are."""
+"""Real servers of models, and the SDKs of OpenAI and Anthropic: exceptions, tries and streams stay as they are."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ router_settings: {num_retries: 0, enable_pre_call_checks: true, disable_cooldown
 litellm_settings: {num_retries: 0, telemetry: false}
 general_settings: {master_key: KEY}
 """
-RATE = b'{"error": {"message": "Rate limit reached. Please try again in 1s.", "type": "tokens", "code": "rate_limit_exceeded"}}'
+RATE = b'{"error": {"message": "Rate limit reached. Please try again in 1s.", "code": "rate_limit_exceeded"}}'
 BUSY = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
 Calls = Callable[..., Any]
 

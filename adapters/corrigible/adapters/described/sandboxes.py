@@ -1,5 +1,5 @@
-"""Servers of no API's own adapter, at pinned versions: Better Auth (accounts and organizations), Kinto (JSON documents),
-json-graphql-server (GraphQL), server-memory (Model Context Protocol), and llama.cpp's server of models.
+"""Servers of others at pinned versions: Better Auth (accounts and organizations), Kinto (JSON documents),
+json-graphql-server (GraphQL), server-memory (Model Context Protocol), llama.cpp's server (models).
 """
 
 from __future__ import annotations
