@@ -1,10 +1,6 @@
-"""The scenes of `corrigible demo`: one call each that a real server rejects.
+"""The scenes of `corrigible demo`: one call each that a real server rejects, who sends it, and what is printed of it.
 
-What `corrigible demo` prints: requests and answers, each scene on one screen of 24 lines and 88 columns.
-
-Send request documents to a server the way a client of its API would.
-
-The local servers: those of other projects, our own examples, and the proxy itself.
+A scene fits on one screen of 24 lines and 88 columns. The local servers are those of other projects, and our examples.
 """
 
 from __future__ import annotations
