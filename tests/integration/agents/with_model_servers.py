@@ -65,7 +65,7 @@ def made(call: str, base: str, relay: str, key: str, model: str):
     name, _, script = call.partition(" | ")
     headers = {"x-script": script, "x-call": call}
     settings = {"api_key": "sk-other" if "key" in name else key, "max_retries": 2, "default_headers": headers}
-    settings["timeout"] = 2.0 if "late" in script else 120.0
+    settings["timeout"] = 5.0 if "late" in script else 120.0
     try:
         if name.startswith("messages"):
             arguments = {"model": model, "max_tokens": 8, "messages": HI, **ANTHROPIC.get(name, {})}
