@@ -163,7 +163,7 @@ def calls(model_python: Path) -> Calls:
     def run(upstream: str, *names: str, key: str = "k") -> dict[str, list[dict[str, Any]]]:
         with relay_to(upstream) as relay, corrected(relay, "models") as proxy:
             settings = json.dumps({"relay": relay, "proxy": proxy, "key": key, "model": "tiny"})
-            command = [model_python, HERE / "with_model_servers.py", settings, *names]
+            command = [str(model_python), str(HERE / "with_model_servers.py"), settings, *names]
             done = subprocess.run(command, capture_output=True, text=True, timeout=280)
         assert done.returncode == 0, done.stderr
         answers: dict[str, list[dict[str, Any]]] = json.loads(done.stdout)
