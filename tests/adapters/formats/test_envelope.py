@@ -152,6 +152,9 @@ INNER = (
         ),
         ('up: {"detail": "{\\"message\\": \\"is bad\\", \\"field\\": \\"colour\\"}"}', "own", "is bad", "/body/colour"),
         ('RPC ended: status = INVALID, details = "colour is bad", at = 7', "own", "colour is bad", ""),
+        ("a.BadError: OneException - colour is bad\n\nRelay: group 'size' failed", "own", "colour is bad", ""),
+        ("a.Bad: b.Bad: OneException BadError - Error at colour\nmodel=size", "own", "Error at colour", ""),
+        ("the colour - it is bad\n\nfor size", "own", "the colour - it is bad\n\nfor size", ""),
         # What was sent, and data that is no answer, say nothing.
         ('no filter: message = "two words"', *("own", 'no filter: message = "two words"', "")),
         ('see {"title": "a book", "pages": 7}', "own", 'see {"title": "a book", "pages": 7}', ""),

@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from importlib.resources import files
 
 import httpx
 import pytest
@@ -18,6 +19,7 @@ from corrigible.proxy.command import demo
 from corrigible.proxy.command.demo import preserves
 from corrigible.proxy.demo.scene import SCENES, Answer, Page, cut
 from corrigible.schema.exchange import Json, Request
+from tests._support import tiny_model
 
 DEMO = [sys.executable, "-m", "corrigible.proxy.cli", "demo"]
 LINES, COLUMNS = 24, 88
@@ -54,6 +56,10 @@ def test_each_scene_fits_one_screen(printed: str, capsys: pytest.CaptureFixture[
     for scene in scenes(printed) + scenes(capsys.readouterr().out):
         assert len(scene) <= LINES, scene
         assert max(map(len, scene)) <= COLUMNS, scene
+
+
+def test_the_model_of_a_scene_is_what_its_program_writes() -> None:
+    assert files("corrigible.adapters.described").joinpath("tiny.gguf").read_bytes() == tiny_model.model()
 
 
 def test_in_full_nothing_is_cut(capsys: pytest.CaptureFixture[str]) -> None:

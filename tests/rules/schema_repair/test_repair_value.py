@@ -108,6 +108,8 @@ ONLY = "another value was asked for, this is the one there is"
         ("type", {}, LIST, []),
         ("type", None, LIST, []),
         ("type", "a,b", {"type": "array"}, [(["a,b"], ""), (["a", "b"], "")]),
+        ("type", 42, {"type": ["string", "array"]}, [("42", "")]),
+        ("type", 42, {"type": ["string", "array"], "items": {"type": "integer"}}, [([42], "")]),
         ("type", '{"a": 1}', {"type": "object"}, [({"a": 1}, "")]),
         ("type", [{"a": 1}], {"type": "object"}, [({"a": 1}, "")]),
         ("type", [{"name": "a", "value": "b"}], {"type": "object"}, []),  # the map has a member `a`

@@ -1,5 +1,5 @@
-"""Servers without a pack, at pinned versions: Better Auth (accounts and organizations), Kinto (JSON documents),
-json-graphql-server (GraphQL), and server-memory (Model Context Protocol).
+"""Servers of others at pinned versions: Better Auth (accounts and organizations), Kinto (JSON documents),
+json-graphql-server (GraphQL), server-memory (Model Context Protocol), llama.cpp's server (models).
 """
 
 from __future__ import annotations
@@ -71,4 +71,29 @@ KINTO: Final = Server(
     title="Kinto 26.5.0",
     deviation="keeps all in memory, takes any name and password, and describes itself at /v1/__api__",
     command=_kinto,
+)
+
+
+_LLAMA: Final = f"""\
+import signal, sys, threading, xllamacpp
+chosen = xllamacpp.CommonParams()
+chosen.model.path, chosen.offline = sys.argv[2], True
+chosen.hostnames, chosen.port = ["{HOST}"], int(sys.argv[1])
+chosen.n_ctx, chosen.n_parallel = 1024, 2
+chosen.cpuparams.n_threads = chosen.cpuparams_batch.n_threads = 1
+server = xllamacpp.Server(chosen)
+signal.sigwait([signal.SIGTERM, signal.SIGINT])
+"""
+
+
+def _llama(port: int) -> Command:
+    model = str(files(__package__).joinpath("tiny.gguf"))
+    return Command(python_arguments(_LLAMA, str(port), model, executable=venv_python("xllamacpp")))
+
+
+LLAMA: Final = Server(
+    name="llama.cpp",
+    title="llama.cpp of xllamacpp 2026.10.11549",
+    deviation="has a model of 30 KB that reads 512 tokens and says one sentence",
+    command=_llama,
 )

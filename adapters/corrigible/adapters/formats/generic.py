@@ -29,7 +29,7 @@ from .members import About, beside, complains, folded, members_of, plain_code, s
 from .pointers import member_pointer, pointer, steps, without_foreign_step
 from .sent_places import sent_places
 from .statement import complete
-from .text_shapes import find_literal, printed_text, told_below, told_in
+from .text_shapes import find_literal, framed_text, printed_text, told_below, told_in
 
 _MOST: Final = 64
 """Errors of one answer, those that texts hold included."""
@@ -176,7 +176,7 @@ def _opened(error: Violation, request: Request) -> Iterator[Violation]:
         beside = islice((one.value for one in leaves(members)), _MOST)
         texts = (one for one in beside if isinstance(one, str) and one.startswith("{") and len(one) <= _LONGEST)
         found = (answer_inside(error._replace(message=one), request) for one in (error.message, *texts))
-        yield from next((one for one in found if one), [error])
+        yield from next((one for one in found if one), [error._replace(message=framed_text(error.message))])
 
 
 _DEEPEST: Final = 3

@@ -111,6 +111,21 @@ def printed_text(message: str, request: Request) -> str:
     return "" if found["text"] in sent else found["text"]
 
 
+_FRAMED: Final = re.compile(
+    r"(?:[\w. ]{1,60}: ){0,5}\w{0,40}(?:Exception|Error)(?: \w{1,40}Error)? - (?P<text>\S(?s:.){2,1500}?)"
+    r"(?:\n\n|[.\n] ?Received Model Group=|\nmodel=|\Z)"
+)
+
+
+def framed_text(message: str) -> str:
+    """Return what a gateway has in a frame: names of exceptions before it, what was tried next behind it.
+
+    `litellm.BadRequestError: OpenAIException - "x" is required\\n\\nLiteLLM: model group 'm' failed`.
+    """
+    found = _FRAMED.match(message[:_READ])
+    return message if found is None else found["text"]
+
+
 class FieldMessage(NamedTuple):
     """The part of a message that is about one field of a protobuf message."""
 

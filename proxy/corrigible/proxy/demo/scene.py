@@ -1,10 +1,6 @@
-"""The scenes of `corrigible demo`: one call each that a real server rejects.
+"""The scenes of `corrigible demo`: one call each that a real server rejects, who sends it, and what is printed of it.
 
-What `corrigible demo` prints: requests and answers, each scene on one screen of 24 lines and 88 columns.
-
-Send request documents to a server the way a client of its API would.
-
-The local servers: those of other projects, our own examples, and the proxy itself.
+A scene fits on one screen of 24 lines and 88 columns. The local servers are those of other projects, and our examples.
 """
 
 from __future__ import annotations
@@ -30,7 +26,7 @@ from corrigible.adapters.apis.kubernetes.sandbox import TOKENS, authority, find_
 from corrigible.adapters.apis.stripe.sandbox import SERVERS as STRIPE
 from corrigible.adapters.demo.acme.sandbox import ACME
 from corrigible.adapters.demo.recipe.tasks import task as recipe_task
-from corrigible.adapters.described.sandboxes import BETTER_AUTH, GRAPHQL, KINTO, memory_on_pipes
+from corrigible.adapters.described.sandboxes import BETTER_AUTH, GRAPHQL, KINTO, LLAMA, memory_on_pipes
 from corrigible.adapters.sandbox.runtimes import find_node, python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, SandboxError, Server, last_lines
 from corrigible.client.explanation import difference
@@ -208,6 +204,7 @@ SANDBOXES = {
     "kinto": (KINTO,),
     "better-auth": (BETTER_AUTH,),
     "graphql": (GRAPHQL,),
+    "models": (LLAMA,),
 }
 """API -> the servers that behave like it, the default first."""
 
@@ -371,6 +368,12 @@ def _book(api: AnyCaller) -> Request:
     return Request("POST", "/", body={"query": document})
 
 
+def _conversation(api: AnyCaller) -> Request:
+    weather = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}}
+    said = [{"role": "user", "content": "What is the weather?"}]
+    return Request("POST", "/v1/chat/completions", body={"tools": [weather], "model": "tiny", "messages": said})
+
+
 def _entity(api: AnyCaller) -> Request:
     ada = {"name": "Ada Lovelace", "entityType": "person", "observation": ["wrote the first program"]}
     call = {"name": "create_entities", "arguments": {"entities": [ada]}}
@@ -453,6 +456,15 @@ SCENES: Final = (
         ("result",),
         on_pipes=memory_on_pipes,
         check_machine=find_node,
+    ),
+    Scene(
+        "models",
+        LLAMA,
+        "models",
+        "a tool in the form of another API",
+        _conversation,
+        ("choices",),
+        check_machine=lambda: None,
     ),
     Scene(
         "run",

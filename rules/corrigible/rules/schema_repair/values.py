@@ -236,6 +236,8 @@ def _scalar(value: Json, cast: Callable[[Json], Json]) -> list[Spelling]:
 def _to_array(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if value is None or not place.wraps:
         return []
+    if isinstance(value, int | float) and "string" in types(schema) and "items" not in schema:
+        return []  # the text of a number is nearer to it than a list
     if (parsed := spelling.document(value, list)) is not None:
         return [Spelling(parsed)]
     if isinstance(value, Mapping):
