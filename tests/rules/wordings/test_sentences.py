@@ -1,4 +1,4 @@
-"""What servers of other countries say is read as what it complains of, and English texts are left alone."""
+"""What servers say is read as what it complains of, and English texts are read in English alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_most_sentences_are_read_as_their_kind(language: str) -> None:
 
 
 def test_every_language_of_the_project_is_tried() -> None:
-    assert set(_SENTENCES) == set(languages()) - {"en"}
+    assert set(_SENTENCES) == set(languages())
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,26 @@ def test_values_end_where_the_letters_of_the_language_begin() -> None:
     assert {tuple(one.states["enum"]) for one in said if "enum" in one.states} == {("asc", "desc")}
     said = read("orderはasc、descのいずれかで指定してください").of(Kind.VALUE)
     assert {tuple(one.states["enum"]) for one in said if "enum" in one.states} == {("asc", "desc")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "All required fields are present.",
+        "The job finished without errors.",
+        "Uploaded 12 files, no errors found.",
+        "The index already existed, nothing to do.",
+        "Permission granted to user bob.",
+        "Quota: 10 of 100 used",
+        "Optional fields may be left empty.",
+        "Deployment in progress (45%)",
+        "The token is valid until 2030-01-01.",
+        "This value was computed from the last 30 days.",
+    ],
+)
+def test_what_went_well_complains_of_no_value(text: str) -> None:
+    assert not read(text).of(Kind.VALUE, Kind.MISSING, Kind.UNKNOWN, Kind.MALFORMED, Kind.TOGETHER, Kind.APART)
+
+
+def test_what_someone_may_not_do_is_read_as_no_wrong_value() -> None:
+    assert [text for text in _SENTENCES["en"]["right"] if read(text).of(Kind.VALUE)] == []
