@@ -15,7 +15,7 @@ from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.build import build_tools_corrector
 from corrigible.proxy.http.messages import RequestHead
 from corrigible.proxy.mcp.over_http import EventStream, Sessions
-from corrigible.proxy.mcp.relay import META
+from corrigible.proxy.mcp.relay import META, Tools
 
 LINES = st.sampled_from(
     [b"data: {}", b"data:1", b"data", b": ping", b"id: 7", b"event: message", b"", b"\xef\xbb\xbf", b"x"]
@@ -93,7 +93,7 @@ def answered(sessions: Sessions, headers: list[tuple[str, str]], asked: bytes, r
 
 @pytest.mark.parametrize("header", ["Mcp-Session-Id", "Authorization"])
 def test_a_call_is_judged_by_the_tools_of_its_own_session(header: str) -> None:
-    sessions = Sessions(partial(build_tools_corrector, []), Recorder())
+    sessions = Sessions(partial(Tools, partial(build_tools_corrector, [])), Recorder())
     refused = {"isError": True, "content": [{"type": "text", "text": "size: the value is not allowed"}]}
     for name, size in (("one", "small"), ("two", "smart")):
         schema = {"type": "object", "properties": {"size": {"enum": [size, "other"]}}}
@@ -111,4 +111,4 @@ def test_a_call_is_judged_by_the_tools_of_its_own_session(header: str) -> None:
     [("GET", b""), ("POST", b""), ("POST", b"["), ("DELETE", b"{}"), ("POST", posted("ping", {})), ("POST", b"[1]")],
 )
 def test_requests_that_call_no_tool_are_not_looked_at(method: str, body: bytes) -> None:
-    assert Sessions(partial(build_tools_corrector, []), Recorder()).relay(RequestHead(method, "/mcp", []), body) is None
+    assert Sessions(partial(Tools, partial(build_tools_corrector, [])), Recorder()).relay(RequestHead(method, "/mcp", []), body) is None

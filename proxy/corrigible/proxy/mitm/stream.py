@@ -60,6 +60,17 @@ class AnswerLate(HttpEvent):
     """The upstream has not answered for too long."""
 
 
+@dataclass
+class LookupHook(commands.StartHook):  # type: ignore[no-untyped-call]  # theirs
+    """An event of an answer waits for look-ups. The rest of it is in the flow's metadata then."""
+
+    flow: http.HTTPFlow
+
+
+RELEASED = "corrigible.released"
+"""In a flow's metadata: an event that has waited."""
+
+
 class Stream(HttpStream):
     """An exchange. `buffered` has those whose response is being buffered."""
 
@@ -150,6 +161,9 @@ class Stream(HttpStream):
         """Stream every request, and each response that is too long to be buffered."""
         if not request:
             return (yield from super().check_body_size(request))
+        state: Any = self.client_state
+        if state == self.state_consume_request_body and self.flow.response is None:
+            return False
         length = self.flow.request.headers.get("content-length", "")
         if self._is_http2 and length.strip("0") == "" != length:
             return False  # over HTTP/1.1 its head would be a whole request, though a body may follow that makes it none
@@ -208,6 +222,15 @@ class Stream(HttpStream):
                 )  # and the client will not send it
             return
         yield from super().state_consume_response_body(event)
+
+    def state_stream_response_body(self, event: Any) -> layer.CommandGenerator[None]:
+        """Forward a part of the response body. What follows an event that waits for look-ups waits, too."""
+        yield from super().state_stream_response_body(event)
+        stream: Any = self.flow.response and self.flow.response.stream
+        if isinstance(event, ResponseData) and getattr(stream, "waiting", False):
+            yield LookupHook(self.flow)
+            released = self.flow.metadata.pop(RELEASED, b"")
+            yield SendHttp(ResponseData(self.stream_id, released), self.context.client)
 
     def _stream_rest(self, reason: str | None) -> layer.CommandGenerator[None]:
         """Send the buffered part of the response, and stream the rest."""
