@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread, Timer
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from corrigible.schema.command_line import several
@@ -61,9 +61,8 @@ def run(given: argparse.Namespace) -> int:
     from corrigible.proxy.mcp.relay import path_of
 
     with TemporaryDirectory(prefix="corrigible-") as folder:
-        lookups = [path_of(name) for name in given.lookup_tool]
-        text = _PACK.read_text("utf-8") + (f"lookups: {json.dumps(lookups)}\n" if lookups else "")
-        Path(folder, _PACK.name).write_text(text, "utf-8")
+        lookups = json.dumps([path_of(name) for name in given.lookup_tool])
+        Path(folder, _PACK.name).write_text(f"{_PACK.read_text('utf-8')}lookups: {lookups}\n", "utf-8")
         return (_on_pipes if given.upstream is None else _over_http)(given, folder)
 
 
@@ -90,31 +89,27 @@ def _on_pipes(given: argparse.Namespace, own: str) -> int:
     Thread(target=_forward, args=(relay, sys.stdin.fileno(), server.stdin), daemon=True).start()
     with server:
         for message in server.stdout:
-            _tell(relay.of_server(message))
-            if (wanted := relay.take_wanted()) is not None:
+            _write(sys.stdout.buffer, relay.of_server(message))
+            for call, wanted in relay.take_wanted():
                 # Who waits for a server that does not read must not keep it from writing.
-                _soon(0, _send, server.stdin, b"".join(one + b"\n" for one in wanted.messages))
-                _soon(Limits().seconds_with_lookups, lambda call: _tell(relay.released(call)), wanted.call)
+                _soon(0, lambda one: _write(server.stdin, one), wanted)
+                _soon(Limits().seconds_with_lookups, lambda one: _write(sys.stdout.buffer, relay.released(one)), call)
         status = server.wait()
     recorder.close()
     return options.exit_status(status)
 
 
-def _soon(seconds: float, act: Callable[..., None], *arguments: Any) -> None:
-    timer = Timer(seconds, act, arguments)
+def _soon(seconds: float, act: Callable[[Any], None], argument: Any) -> None:
+    timer = Timer(seconds, act, (argument,))
     timer.daemon = True
     timer.start()
 
 
-def _tell(message: bytes) -> None:
-    sys.stdout.buffer.write(message)
-    sys.stdout.buffer.flush()
-
-
-def _send(server: BinaryIO, message: bytes) -> None:
-    with suppress(OSError, ValueError):  # the server has ended, or is to end
-        server.write(message)
-        server.flush()
+def _write(to: IO[bytes] | None, message: bytes) -> None:
+    with suppress(OSError, ValueError):  # who reads has ended
+        if to is not None and message:
+            to.write(message)
+            to.flush()
 
 
 def _over_http(given: argparse.Namespace, own: str) -> int:
@@ -133,7 +128,7 @@ def _over_http(given: argparse.Namespace, own: str) -> int:
     return proxy.run(parser.parse_args(["proxy", *words, *(["--quiet"] if given.quiet else [])]))
 
 
-def _forward(relay: Relay, client: int, server: BinaryIO) -> None:
+def _forward(relay: Relay, client: int, server: IO[bytes]) -> None:
     """Send the client's messages on, until there are no more. A read by the descriptor holds no lock at the end."""
     begun: list[bytes] = []
     try:
@@ -143,7 +138,7 @@ def _forward(relay: Relay, client: int, server: BinaryIO) -> None:
                 passed = relay.of_client(b"".join([*begun, message, b"\n"]))
                 begun = []
                 server.write(passed.on)
-                _tell(passed.back)
+                _write(sys.stdout.buffer, passed.back)
             begun.append(rest)
             server.flush()
         server.write(b"".join(begun))

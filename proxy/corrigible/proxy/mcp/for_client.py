@@ -88,10 +88,6 @@ class Questions:
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, Question] = OrderedDict()
 
-    @property
-    def are_open(self) -> bool:
-        return bool(self._waiting)
-
     def ask(
         self,
         params: Mapping[str, Any],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from corrigible.rules.pointer import resolve, segments
 from corrigible.rules.safety.nearness import nearest
@@ -32,9 +32,10 @@ class Seen:
     def __init__(self) -> None:
         self._results: dict[str, Mapping[str, Any]] = {}
 
-    def keep(self, tool: Mapping[str, Any], result: Mapping[str, Any], length: int) -> None:
+    def keep(self, tool: Mapping[str, Any], result: Any, length: int) -> None:
         """Keep the newest result of a tool, if the tool says that it only reads."""
-        if length > _LONGEST or (tool.get("annotations") or {}).get("readOnlyHint") is not True:
+        is_result = isinstance(result, dict) and isinstance(result.get("content"), list)
+        if not is_result or length > _LONGEST or not _only_reads(tool):
             return
         self._results.pop(tool["name"], None)
         self._results[tool["name"]] = result
@@ -47,33 +48,27 @@ class Seen:
         if asked is None:
             return False
         for result in reversed(self._results.values()):
-            near = nearest(asked.sent, [*islice(_names(result), _MOST_NAMES)])
-            if near and asked.sent not in near:
-                asked.placeholder["schema"] = {**(asked.placeholder.get("schema") or {}), "type": "string", "enum": near}
+            sent = resolve({"body": {"params": params}}, asked["pointer"])
+            near = nearest(sent, [*islice(_names(result), _MOST_NAMES)])
+            if near and sent not in near:
+                asked["schema"] = {**(asked.get("schema") or {}), "type": "string", "enum": near}
                 return True
         return False
 
 
-class AskedAbout(NamedTuple):
-    """The only question of feedback, about a name that is not there."""
-
-    placeholder: dict[str, Any]
-    sent: str
-
-    @property
-    def pointer(self) -> str:
-        return str(self.placeholder["pointer"])
-
-
-def asked_about(feedback: Mapping[str, Any], params: Mapping[str, Any], text: str) -> AskedAbout | None:
-    """Return what feedback asks about, if that is one name without choices, of which a text says that it is not there."""
+def asked_about(feedback: Mapping[str, Any], params: Mapping[str, Any], text: str) -> Any:
+    """Return the only question of feedback, if that is about a name of which a text says that it is not there."""
     asked = [one for some in feedback.get("suggestions") or () for one in some.get("placeholders") or ()]
     if len(asked) != 1 or "enum" in (asked[0].get("schema") or {}) or not read(text).of(Kind.ABSENT):
         return None
     place = asked[0]["pointer"]
     sent = resolve({"body": {"params": params}}, place)
-    is_name = isinstance(sent, str) and not is_secret_parameter(segments(place)[-1])
-    return AskedAbout(asked[0], sent) if is_name else None
+    return asked[0] if isinstance(sent, str) and not is_secret_parameter(segments(place)[-1]) else None
+
+
+def _only_reads(tool: Mapping[str, Any]) -> bool:
+    """Whether a tool says that it only reads. That is a hint, and nothing more."""
+    return (tool.get("annotations") or {}).get("readOnlyHint") is True
 
 
 def call_of(tool: Mapping[str, Any], params: Mapping[str, Any], place: str) -> dict[str, Any] | None:
@@ -81,16 +76,14 @@ def call_of(tool: Mapping[str, Any], params: Mapping[str, Any], place: str) -> d
 
     What it has to have is what the refused call has under the same names, but for the name that is not there.
     """
-    schema, given, meta = tool.get("inputSchema"), params.get("arguments"), params.get("_meta")
-    if (tool.get("annotations") or {}).get("readOnlyHint") is not True or not isinstance(schema, dict):
+    if not _only_reads(tool):
         return None
-    refused = segments(place)[3:4]
-    known = {name: one for name, one in given.items() if name not in refused} if isinstance(given, dict) else {}
-    arguments = {name: known[name] for name in schema.get("required") or () if name in known}
-    kept = {name: one for name, one in meta.items() if name in _OF_PROTOCOL} if isinstance(meta, dict) else {}
+    given, refused, meta = params.get("arguments") or {}, segments(place)[3:4], params.get("_meta") or {}
+    required = [name for name in tool["inputSchema"].get("required") or () if name in given and name not in refused]
+    kept = {name: one for name, one in meta.items() if name in _OF_PROTOCOL}
     # It has no user who could be asked.
     about = {"_meta": {**kept, f"{RESERVED}clientCapabilities": {}}} if kept else {}
-    return {"name": tool["name"], "arguments": arguments, **about}
+    return {"name": tool["name"], "arguments": {name: given[name] for name in required}, **about}
 
 
 def _names(result: Mapping[str, Any]) -> Iterator[str]:
@@ -101,4 +94,6 @@ def _names(result: Mapping[str, Any]) -> Iterator[str]:
             body = json.loads(text := item.get("text") or "")
         except (ValueError, RecursionError):
             body = text.splitlines()
+        except (AttributeError, TypeError):
+            continue  # no text
         yield from (one for _, one in leaves(body) if isinstance(one, str))

@@ -11,7 +11,6 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from typing import Final
 
 from corrigible.proxy.access_log.statistics import Recorder
@@ -29,76 +28,63 @@ _LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r)")
 _DATA: Final = b"data:"
 _SESSION: Final = "mcp-session-id"
 _VERSION: Final = "mcp-protocol-version"
+_INITIALIZE: Final = b'"initialize"'
 _ANY: Final = "application/json, text/event-stream"
 
 
 class Sessions:
-    """The sessions of one server. Who has none is known by the credentials."""
+    """The sessions of one server, of each caller. Who has none is known by the credentials."""
 
     def __init__(self, made: Callable[[], Tools], recorder: Recorder) -> None:
         """`made` makes what is known of the tools of one session."""
         self._made = made
         self._recorder = recorder
-        self._tools: OrderedDict[str, Tools] = OrderedDict()
+        self._tools: OrderedDict[tuple[str, str], Tools] = OrderedDict()
 
-    def relay(self, request: RequestHead, body: bytes, begun: str = "") -> Relay | None:
+    def relay(self, request: RequestHead, body: bytes, caller: str, begun: str = "") -> Relay | None:
         """Return what corrects the answer to a request, None where that is no call or list of tools.
 
-        `begun` is the session that the answer begins, if any.
+        `caller` is whose credentials it has, `begun` the session that the answer to `initialize` begins, if any.
         """
         if request.method != "POST" or not body:
             return None
         headers = _fields(request)
-        told = headers.get(_SESSION) or begun or headers.get("authorization") or ""
-        session = sha256(told.encode("utf-8", "surrogateescape")).hexdigest()
-        tools = self._tools.setdefault(session, self._made())
-        self._tools.move_to_end(session)
+        session = headers.get(_SESSION) or (begun if _INITIALIZE in body else "")
+        tools = self._tools.setdefault((caller, session), self._made())
+        self._tools.move_to_end((caller, session))
         while len(self._tools) > _MOST_SESSIONS:
             self._tools.popitem(last=False)
         relay = Relay(tools, self._recorder, changes_calls=headers.get(_VERSION, "") >= WITH_QUESTIONS)
         relay.passed = relay.of_client(body)
-        if not (headers.get(_SESSION) or begun):
+        if not session:
             tools.wishes = Wishes()  # others have the same credentials, or none
         return relay if relay.is_waiting or relay.passed.back else None
-
-    def may_be_answer(self, request: RequestHead) -> bool:
-        """Whether a request, whose body is not there yet, may say what a user was asked for."""
-        headers = _fields(request)
-        length = headers.get("content-length", "")
-        return (
-            headers.get(_VERSION, "") >= WITH_QUESTIONS
-            and length.isdigit()
-            and int(length) <= _LONGEST_EVENT
-            and not {"expect", "content-encoding", "transfer-encoding"} & headers.keys()
-            and any(one.questions.are_open for one in self._tools.values())
-        )
 
 
 def _fields(request: RequestHead) -> dict[str, str]:
     return {name.lower(): value for name, value in request.headers}
 
 
+def may_change(request: RequestHead) -> bool:
+    """Whether the body of a request may say what a user was asked for: it is the call of a tool."""
+    headers = _fields(request)
+    is_call = headers.get("mcp-method") == "tools/call" and headers.get(_VERSION, "") >= WITH_QUESTIONS
+    is_short = 0 < int(headers.get("content-length", "0")) <= _LONGEST_EVENT
+    return is_call and is_short and headers.keys().isdisjoint(("expect", "content-encoding"))
+
+
 def lookup_of(request: RequestHead, message: bytes) -> Lookup:
     """Return the look-up that a message is, in the session of a request."""
     headers = _fields(request)
-    stated = {"accept": _ANY} | {name: one for name, one in headers.items() if name in (_SESSION, _VERSION)}
-    if headers.get(_VERSION, "") >= WITH_QUESTIONS:
-        stated |= {"mcp-method": "tools/call", "mcp-name": json.loads(message)["params"]["name"]}
+    named = {"accept": _ANY, "mcp-method": "tools/call", "mcp-name": json.loads(message)["params"]["name"]}
+    stated = named | {name: one for name, one in headers.items() if name in (_SESSION, _VERSION)}
     return Lookup(request.target, "POST", message, "application/json", tuple(stated.items()))
 
 
 def take_answer(relay: Relay, answer: LookupAnswer) -> bytes:
     """Have a relay take note of the answer to a look-up, and return what that releases."""
-    if answer.body.lstrip()[:1] == b"{":
-        return relay.of_server(answer.body)
-    released = list[bytes]()
-
-    def take(data: bytes) -> bytes:
-        released.append(relay.of_server(data))
-        return data
-
-    EventStream(take)(answer.body)
-    return b"".join(released)
+    lines = [answer.body] if answer.body.lstrip()[:1] == b"{" else answer.body.splitlines()
+    return b"".join(relay.looked_up(one.removeprefix(_DATA)) or b"" for one in lines)
 
 
 class EventStream:

@@ -13,7 +13,8 @@ import json
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -77,14 +78,6 @@ class Passed(NamedTuple):
     """What the server gets."""
     back: bytes = b""
     """What the client gets at once."""
-
-
-class Wanted(NamedTuple):
-    """Look-ups about a call that was refused: its answer waits for them."""
-
-    call: str
-    messages: Sequence[bytes]
-    """What the server is to get, in no one's name but ours."""
 
 
 class _Refused(NamedTuple):
@@ -168,14 +161,14 @@ class Relay:
         self._tools, self._recorder, self._longest = tools, recorder, longest
         self._changes_calls = changes_calls
         self._asked: OrderedDict[str, _Asked] = OrderedDict()
-        self._own = f"{_OURS}{uuid4().hex}/"
+        self.passed = Passed()
+        """What becomes of the only message of the client, where each has a relay of its own."""
+        self._own = f"{STATE}{uuid4().hex}-"
         """What the ids of our look-ups begin with: no answer to one of them is the client's."""
         self._waiting: dict[str, tuple[str, str]] = {}
         """By the id of a look-up, its tool and the call that waits for it."""
         self._held: dict[str, _Refused] = {}
-        self._wanted: Wanted | None = None
-        self.passed = Passed()
-        """What becomes of the only message of the client, where each has a relay of its own."""
+        self._wanted: list[tuple[str, bytes]] = []
         self.has_recorded = False
         self.is_result = False
         """Whether a result has taken the place of an error."""
@@ -227,12 +220,11 @@ class Relay:
 
     def of_server(self, message: bytes) -> bytes:
         """Return a message of the server as the client gets it; nothing where that waits for look-ups."""
-        is_own = bool(self._tools.lookups) and self._own.encode() in message
-        if not is_own and (not self._asked or len(message) > self._longest):
+        if self._tools.lookups and (released := self.looked_up(message)) is not None:
+            return released
+        if not self._asked or len(message) > self._longest:
             return message
         parsed = _parsed(message)
-        if is_own and "method" not in parsed and str(parsed.get("id")).startswith(self._own):
-            return self._looked_up(parsed, len(message))
         asked = self._asked.pop(json.dumps(parsed["id"]), None) if "id" in parsed and "method" not in parsed else None
         try:
             if (own := _without_ours(parsed)) is not None:
@@ -249,9 +241,9 @@ class Relay:
             self._failed(problem)
             return message
 
-    def take_wanted(self) -> Wanted | None:
-        """Return the look-ups that are to be made, once."""
-        wanted, self._wanted = self._wanted, None
+    def take_wanted(self) -> list[tuple[str, bytes]]:
+        """Return the look-ups that the server is to get, each with the call whose answer waits for it, once."""
+        wanted, self._wanted = self._wanted, []
         return wanted
 
     def released(self, call: str) -> bytes:
@@ -266,29 +258,35 @@ class Relay:
             self._failed(problem)
             return refused.message
 
-    def _looked_up(self, answer: Mapping[str, Any], length: int) -> bytes:
-        """Take note of the answer to a look-up. Return the one that waited for it, if it waits for no other."""
+    def looked_up(self, message: bytes) -> bytes | None:
+        """Take note of the answer to a look-up. Return the one that waited for it, if it waits for no other.
+
+        None where it is the answer to no look-up of ours.
+        """
+        answer = _parsed(message) if self._own.encode() in message else {}
+        if "method" in answer or not str(answer.get("id")).startswith(self._own):
+            return None
         tool, call = self._waiting.pop(answer["id"], ("", ""))
-        if tool in self._tools.known and isinstance(answer.get("result"), dict):
+        with suppress(Exception):  # it is no result that could be read
             if self._tools.refusal(tool, answer) is None:
-                self._tools.seen.keep(self._tools.known[tool], answer["result"], length)
+                self._tools.seen.keep(self._tools.known[tool], answer["result"], len(message))
         return b"" if any(one == call for _, one in self._waiting.values()) else self.released(call)
 
     def _look_up(self, refused: _Refused) -> bool:
         """Whether an answer waits, for what allowed tools say of a name that is not there."""
-        params, place = refused.asked.params, asked_about(refused.feedback or {}, refused.asked.params, refused.text)
-        if place is None or self._tools.seen.add_choices(refused.feedback or {}, params, refused.text):
+        params, tools = refused.asked.params, self._tools
+        place = asked_about(refused.feedback or {}, params, refused.text)
+        if place is None or tools.seen.add_choices(refused.feedback or {}, params, refused.text):
             return False
-        call, messages = json.dumps(refused.answer["id"]), []
-        for name in self._tools.lookups[:_MOST_LOOKUPS]:
-            asked = call_of(self._tools.known.get(name, {}), params, place.pointer)
-            if asked is not None and self._tools.takes(name, asked["arguments"]):
+        call = json.dumps(refused.answer["id"])
+        for name in tools.lookups[:_MOST_LOOKUPS]:
+            asked = call_of(tools.known.get(name, {}), params, place["pointer"])
+            if asked is not None and tools.takes(name, asked["arguments"]):
                 id = f"{self._own}{uuid4().hex}"
-                self._waiting[id] = name, call
-                messages.append(orjson.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": asked}))
-        if messages:
-            self._held[call], self._wanted = refused, Wanted(call, messages)
-        return bool(messages)
+                self._waiting[id], self._held[call] = (name, call), refused
+                message = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": asked}
+                self._wanted.append((call, orjson.dumps(message) + b"\n"))
+        return call in self._held
 
     def _answered(self, asked: _Asked, answer: Mapping[str, Any], message: bytes) -> bytes:
         name, started = asked.params.get("name"), time.time()

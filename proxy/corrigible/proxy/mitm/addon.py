@@ -25,8 +25,8 @@ from corrigible.proxy.http.codec import changed_answer
 from corrigible.proxy.http.corrector import HttpOutcome, size_to_read
 from corrigible.proxy.http.lookup_client import LookupClient, Origin
 from corrigible.proxy.http.messages import DOCUMENTS, HttpExchange, Rewrite, bytes_of, text_of
-from corrigible.proxy.mcp.over_http import EventStream, Sessions, lookup_of, take_answer
-from corrigible.proxy.mcp.relay import Relay, Tools
+from corrigible.proxy.mcp.over_http import EventStream, Sessions, lookup_of, may_change, take_answer
+from corrigible.proxy.mcp.relay import Passed, Relay, Tools
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, Unanswered, kind_of, unanswered
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
@@ -126,23 +126,19 @@ class CorrectionAddon:
             if stripped != target:
                 flow.metadata[TARGET] = target
                 data.path = bytes_of(stripped)
-        sessions = self._sessions.get(api)
-        if sessions is not None and flow.request.stream and sessions.may_be_answer(request_head(flow)):
-            flow.request.stream = False
-            flow.metadata[WHOLE] = True
+        with suppress(Exception):  # our own failure: the request passes unchanged
+            if api in self._sessions and may_change(request_head(flow)):
+                flow.metadata[WHOLE] = True
+                flow.request.stream = False
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Have what a user was asked for in the call, or answer the call where the user does not want to say it."""
-        if WHOLE not in flow.metadata:
-            return
-        with suppress(Exception):  # our own failure: the request passes unchanged
-            if (relay := self._relay(flow)) is None:
-                return
-            if relay.passed.back:
-                flow.metadata[REASON] = _OWN_ANSWER
-                flow.response = http.Response.make(200, relay.passed.back, {"Content-Type": "application/json"})
-            elif relay.passed.on != flow.request.data.content:
-                flow.request.content = relay.passed.on
+        passed = relay.passed if WHOLE in flow.metadata and (relay := self._relay(flow)) is not None else Passed()
+        if passed.back:
+            flow.metadata[REASON] = _OWN_ANSWER
+            flow.response = http.Response.make(200, passed.back, {"Content-Type": "application/json"})
+        elif passed.on:
+            flow.request.content = passed.on
 
     async def lookup(self, flow: http.HTTPFlow) -> None:
         """Make the look-ups that an event waits for."""
@@ -152,18 +148,16 @@ class CorrectionAddon:
 
     async def _released(self, flow: http.HTTPFlow, relay: Relay) -> bytes:
         """Make the look-ups that an answer waits for, and return it."""
-        wanted = relay.take_wanted()
-        assert wanted is not None
-        head, origin, seconds = request_head(flow), _origin(flow), self._api(flow).corrector.limits.seconds_with_lookups
+        wanted, head, origin = relay.take_wanted(), request_head(flow), _origin(flow)
 
         async def ask(message: bytes) -> bytes:
             return take_answer(relay, await self._lookups.ask(origin, lookup_of(head, message)))
 
+        parts: list[bytes] = []
         with suppress(Exception):  # whatever a look-up dies of, the answer goes out
-            parts = await asyncio.wait_for(asyncio.gather(*map(ask, wanted.messages)), seconds)
-            if released := b"".join(parts):
-                return released
-        return relay.released(wanted.call)
+            async with asyncio.timeout(self._api(flow).corrector.limits.seconds_with_lookups):
+                parts = await asyncio.gather(*(ask(message) for _, message in wanted))
+        return b"".join(parts) or relay.released(wanted[0][0])
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide what to buffer: possible errors and small responses. All others are streamed."""
@@ -246,9 +240,9 @@ class CorrectionAddon:
             packs = [one.pack for one in api.corrector.engine.profiles]
             made = partial(Tools, partial(build_tools_corrector, []), packs)
             begun = flow.response.headers.get("mcp-session-id", "") if flow.response is not None else ""
-            found = self._sessions.setdefault(api, Sessions(made, self._recorder)).relay(head, content, begun)
-            flow.metadata[RELAY] = found
-            return found
+            sessions = self._sessions.setdefault(api, Sessions(made, self._recorder))
+            relay = flow.metadata[RELAY] = sessions.relay(head, content, api.corrector.caller(head), begun)
+            return relay
         except Exception:  # our own failure: the answer passes
             return None
 
