@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -90,6 +89,15 @@ FORGED = {"recovery": "terminal"}
 PROGRESS = 'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}\n\n'
 
 
+MORE = threading.Event()
+"""Whether a server may send the rest of an event."""
+MORE.set()
+
+
+def chunk(part: str) -> bytes:
+    return f"{len(part.encode()):x}\r\n{part}\r\n".encode()
+
+
 LISTS: dict[str, Any] = {"name": "list_people", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}}
 ABSENT = {"isError": True, "content": [{"type": "text", "text": "Person 'Ana' not found"}]}
 TOLD: dict[str, Any] = {"list_people": {"content": [{"type": "text", "text": "Anna"}]}, "greet": ABSENT}
@@ -111,17 +119,20 @@ class Handler(BaseHTTPRequestHandler):
         is_error = self.path == "/error" and result is REFUSED
         told = {"error": {"code": -32602, "message": "limit: Field required"}} if is_error else {"result": result}
         text = json.dumps({"id": asked["id"], "jsonrpc": "2.0", **told})
-        is_events = asked["method"] == "tools/call" and self.path == "/mcp"
+        is_events = asked["method"] == "tools/call" and self.path in ("/mcp", "/part")
         body = f"{PROGRESS}: ping\n\nevent: message\r\ndata: {text}\r\n\r\n" if is_events else text
         self.send_response(400 if is_error else 200)
         self.send_header("Content-Type", "text/event-stream" if is_events else "application/json")
         self.send_header("Mcp-Session-Id", "s1")
         self.send_header(*("Transfer-Encoding", "chunked") if is_events else ("Content-Length", str(len(body))))
+        if self.path == "/part":
+            self.wfile.write(b"%s\r\n%s" % (b"".join(self._headers_buffer), chunk("event: message\nda")))  # type: ignore[attr-defined]
+            MORE.wait(30)
+            self.wfile.write(chunk(f"ta: {text}\n\n") + chunk(""))
+            return
         self.end_headers()
-        for part in (body[:99], body[99:], "") if is_events else ():  # an event may come in parts
-            self.wfile.write(f"{len(part.encode()):x}\r\n{part}\r\n".encode())
-            self.wfile.flush()
-            time.sleep(0.02 if part else 0)
+        for part in (body[:99], body[99:140], body[140:], "") if is_events else ():  # an event may come in parts
+            self.wfile.write(chunk(part))
         self.wfile.write(b"" if is_events else body.encode())
 
     def log_message(self, format: str, *args: Any) -> None: ...
@@ -173,6 +184,20 @@ def test_a_server_over_http_is_corrected_in_events_and_in_json(upstream: str) ->
         assert suggestion["patch"][-1] == {"op": "replace", "path": "/body/params/arguments/limit", "value": 3}
     assert all(META in one.text for one in alone[5:])
     assert all(META not in one.text and "result" in one.text for one in through[5:])
+
+
+def test_an_event_that_comes_in_parts_arrives_whole(upstream: str) -> None:
+    sent = asked(2, "tools/call", name="find", arguments={"limit": 3})
+    with proxied(upstream) as address, httpx.Client(timeout=60) as client:
+        MORE.clear()
+        with client.stream("POST", f"{address}/part", content=sent) as response:
+            MORE.set()  # the head has arrived, and with it the first part
+            text = response.read().decode()
+    assert json.loads(text.removeprefix("event: message\ndata: ")) == {
+        "id": 2,
+        "jsonrpc": "2.0",
+        "result": {"content": []},
+    }
 
 
 MODERN = {
