@@ -79,7 +79,8 @@ def test_an_event_goes_out_when_it_is_whole_and_not_before() -> None:
 def test_an_event_whose_data_comes_later_waits_and_no_other_does() -> None:
     stream = EventStream(lambda message: b"" if message == b"2" else message)
     assert stream(b"data: 1\n\nid: 7\ndata: 2\n\ndata: 3\n\n") == [b"data: 1\n\ndata: 3\n\n"]
-    assert stream.released(b"4") == b"id: 7\ndata: 4\n\n"
+    stream.release(b"4")
+    assert stream.waiting == b"id: 7\ndata: 4\n\n"
     assert stream(b"") == []
 
 
@@ -128,7 +129,7 @@ def test_requests_that_call_no_tool_are_not_looked_at(method: str, body: bytes) 
     )
 
 
-RESULTS = {"capabilities": {"experimental": {"corrigible/toolErrors": {}}}}
+RESULTS: Any = {"capabilities": {"experimental": {"corrigible/toolErrors": {}}}}
 INVALID = {"code": -32602, "message": "Unknown tool: t"}
 
 

@@ -330,7 +330,7 @@ def waiting(session: Relay, tool: Any, **arguments: Any) -> tuple[bytes, list[An
     listed(session, {"tools": [tool, GREET], "names": [tool["name"], "greet"]})
     session.of_client(request("tools/call", 2, name="greet", arguments={"person": "Ana", **arguments}))
     out = session.of_server(json.dumps({"jsonrpc": "2.0", "id": 2, "result": ABSENT}).encode() + b"\n")
-    return out, [json.loads(message) for _, message in session.take_wanted()]
+    return out, [json.loads(session.wanted.pop()[1]) for _ in [*session.wanted]]
 
 
 def looked_up(asked: Any, result: Any) -> bytes:
@@ -389,10 +389,10 @@ def test_a_look_up_has_arguments_of_the_call_and_none_of_the_text(tmp_path: Path
     sent = {"person": "Ana", "team": "red", "more": 1}
     session.of_client(request("tools/call", 2, name="greet", arguments=sent, _meta=meta))
     session.of_server(json.dumps({"jsonrpc": "2.0", "id": 2, "result": ABSENT}).encode())
-    [(call, message)] = session.take_wanted()
+    [(call, message)] = session.wanted
     params = json.loads(message)["params"]
     assert (call, params["arguments"]) == ("2", {"team": "red"})
-    capabilities = {"io.modelcontextprotocol/clientCapabilities": {}}  # nobody can be asked for it
+    capabilities: Any = {"io.modelcontextprotocol/clientCapabilities": {}}  # nobody can be asked for it
     assert params["_meta"] == {"io.modelcontextprotocol/protocolVersion": "2026-07-28", **capabilities}
 
 
@@ -426,7 +426,7 @@ def test_many_calls_wait_and_each_gets_its_own_answer(
     for number in range(6):
         session.of_client(request("tools/call", number, name="greet", arguments={"person": "Ana"}))
         session.of_server(json.dumps({"jsonrpc": "2.0", "id": number, "result": ABSENT}).encode())
-    wanted = session.take_wanted()
+    wanted = session.wanted
     got = []
     for place in order:
         call, message = wanted[place]

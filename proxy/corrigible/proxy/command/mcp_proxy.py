@@ -90,7 +90,8 @@ def _on_pipes(given: argparse.Namespace, own: str) -> int:
     with server:
         for message in server.stdout:
             _write(sys.stdout.buffer, relay.of_server(message))
-            for call, wanted in relay.take_wanted():
+            while relay.wanted:
+                call, wanted = relay.wanted.pop()
                 # Who waits for a server that does not read must not keep it from writing.
                 _soon(0, lambda one: _write(server.stdin, one), wanted)
                 _soon(Limits().seconds_with_lookups, lambda one: _write(sys.stdout.buffer, relay.released(one)), call)

@@ -18,6 +18,7 @@ from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.schema.credential_name import is_secret_parameter
 from corrigible.schema.edit import apply_operation
 
+Object = Mapping[str, Any]
 RESULTS: Final = "corrigible/toolErrors"
 """The experimental capability of a client that wants a result with `isError` in place of an error -32602."""
 FAILURE: Final = "corrigible/draft-toolFailure"
@@ -47,7 +48,7 @@ class Wishes(NamedTuple):
     results: bool = False
 
 
-def wishes_of(params: Mapping[str, Any]) -> Wishes:
+def wishes_of(params: Object) -> Wishes:
     """Return what the parameters of `initialize` say, or the `_meta` of any request."""
     meta = _object(params.get("_meta"))
     told = _object(meta.get(f"{RESERVED}clientCapabilities", params.get("capabilities")))
@@ -56,7 +57,7 @@ def wishes_of(params: Mapping[str, Any]) -> Wishes:
     return Wishes(may_ask and (not form or "form" in form), RESULTS in _object(told.get("experimental")))
 
 
-def failure(feedback: Mapping[str, Any], id: str) -> dict[str, Any]:
+def failure(feedback: Object, id: str) -> dict[str, Any]:
     """Return the class of a failure and whether the call may be repeated, as the draft has them."""
     retry = _object(feedback.get("retry"))
     suggestions: list[Any] = list(feedback.get("suggestions") or [])
@@ -75,10 +76,10 @@ def failure(feedback: Mapping[str, Any], id: str) -> dict[str, Any]:
 class Question(NamedTuple):
     """A call that waits for what its user says."""
 
-    params: Mapping[str, Any]
+    params: Object
     places: Mapping[str, str]
     """The pointers into the parameters, by the names in the form."""
-    answer: Mapping[str, Any]
+    answer: Object
     """What the client gets if nobody answers."""
 
 
@@ -88,13 +89,7 @@ class Questions:
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, Question] = OrderedDict()
 
-    def ask(
-        self,
-        params: Mapping[str, Any],
-        feedback: Mapping[str, Any],
-        answer: Mapping[str, Any],
-        declared: Any = None,
-    ) -> dict[str, Any] | None:
+    def ask(self, params: Object, feedback: Object, answer: Object, declared: Any = None) -> dict[str, Any] | None:
         """Return a result that asks for the values that feedback asks for; None where a form cannot.
 
         `declared` is the schema of the arguments.
@@ -133,7 +128,7 @@ class Questions:
         }
         return {"resultType": "input_required", "inputRequests": {_QUESTION: asked}, "requestState": state}
 
-    def resumed(self, params: Mapping[str, Any]) -> Question | None:
+    def resumed(self, params: Object) -> Question | None:
         """Return the question that a call answers, None where it is another server's."""
         question = self._waiting.pop(str(params.get("requestState")), None)
         is_same = question is not None and all(question.params.get(one) == params.get(one) for one in _SAME)
@@ -143,7 +138,7 @@ class Questions:
 _SAME: Final = ("name", "arguments")
 
 
-def answered(question: Question | None, params: Mapping[str, Any]) -> Any:
+def answered(question: Question | None, params: Object) -> Any:
     """Return the parameters with what the user said, None where the user did not want to say it.
 
     What answers a question that is forgotten, or was about another call, is a call as any other.
@@ -164,7 +159,7 @@ def answered(question: Question | None, params: Mapping[str, Any]) -> Any:
 _OF_ANSWER: Final = frozenset({"inputResponses", "requestState"})
 
 
-def as_result(answer: Mapping[str, Any]) -> bytes:
+def as_result(answer: Object) -> bytes:
     """Return an error of JSON-RPC as a result with `isError` that has its text."""
     return orjson.dumps({"jsonrpc": "2.0", "id": answer["id"], "result": result_of(answer["error"]["message"])})
 
@@ -191,5 +186,5 @@ def _form(schema: Any) -> dict[str, Any] | None:
     return {**kept, "type": kind}
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _object(value: Any) -> Object:
     return value if isinstance(value, dict) else {}

@@ -7,7 +7,7 @@ be called. No name of a result is sent unasked, and no word of a server's text i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from corrigible.rules.wordings import Kind, read
 from corrigible.schema.credential_name import is_secret_parameter
 from corrigible.schema.document import leaves
 
-from .for_client import RESERVED
+from .for_client import RESERVED, Object
 
 _OF_PROTOCOL: Final = frozenset({f"{RESERVED}protocolVersion", f"{RESERVED}clientInfo"})
 _MOST_RESULTS: Final = 4
@@ -30,9 +30,9 @@ class Seen:
     """The results of a session."""
 
     def __init__(self) -> None:
-        self._results: dict[str, Mapping[str, Any]] = {}
+        self._results: dict[str, Object] = {}
 
-    def keep(self, tool: Mapping[str, Any], result: Any, length: int) -> None:
+    def keep(self, tool: Object, result: Any, length: int) -> None:
         """Keep the newest result of a tool, if the tool says that it only reads."""
         is_result = isinstance(result, dict) and isinstance(result.get("content"), list)
         if not is_result or length > _LONGEST or not _only_reads(tool):
@@ -42,7 +42,7 @@ class Seen:
         while len(self._results) > _MOST_RESULTS:
             del self._results[next(iter(self._results))]
 
-    def add_choices(self, feedback: Mapping[str, Any], params: Mapping[str, Any], text: str) -> bool:
+    def add_choices(self, feedback: Object, params: Object, text: str) -> bool:
         """Add choices to the only question of feedback, where a text says that what was sent is not there."""
         asked = asked_about(feedback, params, text)
         if asked is None:
@@ -56,7 +56,7 @@ class Seen:
         return False
 
 
-def asked_about(feedback: Mapping[str, Any], params: Mapping[str, Any], text: str) -> Any:
+def asked_about(feedback: Object, params: Object, text: str) -> Any:
     """Return the only question of feedback, if that is about a name of which a text says that it is not there."""
     asked = [one for some in feedback.get("suggestions") or () for one in some.get("placeholders") or ()]
     if len(asked) != 1 or "enum" in (asked[0].get("schema") or {}) or not read(text).of(Kind.ABSENT):
@@ -66,12 +66,12 @@ def asked_about(feedback: Mapping[str, Any], params: Mapping[str, Any], text: st
     return asked[0] if isinstance(sent, str) and not is_secret_parameter(segments(place)[-1]) else None
 
 
-def _only_reads(tool: Mapping[str, Any]) -> bool:
+def _only_reads(tool: Object) -> bool:
     """Whether a tool says that it only reads. That is a hint, and nothing more."""
     return (tool.get("annotations") or {}).get("readOnlyHint") is True
 
 
-def call_of(tool: Mapping[str, Any], params: Mapping[str, Any], place: str) -> dict[str, Any] | None:
+def call_of(tool: Object, params: Object, place: str) -> dict[str, Any] | None:
     """Return the parameters of a look-up by a tool, None where it does not say that it only reads.
 
     What it has to have is what the refused call has under the same names, but for the name that is not there.
@@ -86,7 +86,7 @@ def call_of(tool: Mapping[str, Any], params: Mapping[str, Any], place: str) -> d
     return {"name": tool["name"], "arguments": {name: given[name] for name in required}, **about}
 
 
-def _names(result: Mapping[str, Any]) -> Iterator[str]:
+def _names(result: Object) -> Iterator[str]:
     """Yield the texts in a result: in its structure, and in what its content is as JSON, or the lines of that."""
     yield from (one for _, one in leaves(result.get("structuredContent")) if isinstance(one, str))
     for item in result.get("content") or ():

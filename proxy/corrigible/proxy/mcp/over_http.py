@@ -95,7 +95,7 @@ class EventStream:
         self._changed = changed
         self._held = b""
         self.waiting = b""
-        """An event whose data is there later."""
+        """An event whose data is there later, until it is sent."""
         self._is_passing = False
         """Whether an event was too long: then the rest of the stream passes."""
 
@@ -120,10 +120,9 @@ class EventStream:
             self._held = b""
         return b"".join(out)
 
-    def released(self, data: bytes) -> bytes:
-        """Return the event that has waited, with its data."""
-        event, self.waiting = self.waiting, b""
-        return self._event(event, data)
+    def release(self, data: bytes) -> None:
+        """Give the event that waits its data."""
+        self.waiting = self._event(self.waiting, data)
 
     def _event(self, event: bytes, later: bytes = b"") -> bytes:
         """Return an event with its data as the client gets it: JSON on lines, each of which begins with `data:`."""

@@ -13,7 +13,7 @@ import json
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -34,7 +34,18 @@ from corrigible.rules.pack.load import Pack
 from corrigible.rules.pointer import escape
 from corrigible.rules.schema_repair.first_violation import first_violation
 
-from .for_client import FAILURE, INVALID_PARAMS, STATE, Questions, Wishes, answered, as_result, failure, wishes_of
+from .for_client import (
+    FAILURE,
+    INVALID_PARAMS,
+    STATE,
+    Object,
+    Questions,
+    Wishes,
+    answered,
+    as_result,
+    failure,
+    wishes_of,
+)
 from .lookup import Seen, asked_about, call_of
 
 _OURS: Final = "corrigible/"
@@ -66,7 +77,7 @@ class _Asked(NamedTuple):
     """A request of the client."""
 
     method: str
-    params: Mapping[str, Any]
+    params: Object
     may_be_asked: bool = True
     """Whether nobody was asked about this call yet."""
 
@@ -80,21 +91,14 @@ class Passed(NamedTuple):
     """What the client gets at once."""
 
 
-class _Refused(NamedTuple):
-    """The answer to a refused call, and the feedback about it."""
-
-    asked: _Asked
-    answer: Mapping[str, Any]
-    message: bytes
-    text: str
-    feedback: dict[str, Any] | None
-    id: str
+_Refused = tuple[_Asked, Object, bytes, str, dict[str, Any], str]
+"""A call, the answer to it, parsed and as it came, what that says, the feedback, empty where there is none, its id."""
 
 
 class Tools:
     """The tools that a server has listed in a session, and what corrects their calls."""
 
-    def __init__(self, made: Callable[[Mapping[str, Any]], HttpCorrector], packs: Iterable[Pack] = ()) -> None:
+    def __init__(self, made: Callable[[Object], HttpCorrector], packs: Iterable[Pack] = ()) -> None:
         """`made` makes a corrector of an OpenAPI description of the tools.
 
         `packs` say which tools may be called to find what a call should have named, and which results are refusals.
@@ -102,7 +106,7 @@ class Tools:
         self._made, packs = made, list(packs)
         self._refusals = [pack.error for pack in packs if pack.error is not None]
         self.lookups = [unquote(path.removeprefix(_TOOLS)) for pack in packs for path in pack.text.lookups]
-        self.known: dict[str, Mapping[str, Any]] = {}
+        self.known: dict[str, Object] = {}
         self.wishes = Wishes()
         """Of the client that listed them."""
         self.questions = Questions()
@@ -132,7 +136,7 @@ class Tools:
         schema = self.known[name].get("inputSchema") if isinstance(name, str) and name in self.known else None
         return not isinstance(schema, dict) or first_violation(arguments, schema) is None
 
-    def refusal(self, name: str, answer: Mapping[str, Any]) -> str | None:
+    def refusal(self, name: str, answer: Object) -> str | None:
         """Return what a server says of a call that it refuses, None where it does not."""
         text, result = text_of_tool(answer, name), answer.get("result")
         if text is not None or not self._refusals or not isinstance(result, dict):
@@ -168,7 +172,8 @@ class Relay:
         self._waiting: dict[str, tuple[str, str]] = {}
         """By the id of a look-up, its tool and the call that waits for it."""
         self._held: dict[str, _Refused] = {}
-        self._wanted: list[tuple[str, bytes]] = []
+        self.wanted: list[tuple[str, bytes]] = []
+        """Look-ups for the server, each with the call whose answer waits for it. Who makes them clears the list."""
         self.has_recorded = False
         self.is_result = False
         """Whether a result has taken the place of an error."""
@@ -177,11 +182,6 @@ class Relay:
     def is_waiting(self) -> bool:
         """Whether an answer is to be looked at."""
         return bool(self._asked)
-
-    @property
-    def is_holding(self) -> bool:
-        """Whether an answer waits for look-ups."""
-        return bool(self._held)
 
     def of_client(self, message: bytes) -> Passed:
         """Take note of a message of the client, and return what becomes of it."""
@@ -241,22 +241,17 @@ class Relay:
             self._failed(problem)
             return message
 
-    def take_wanted(self) -> list[tuple[str, bytes]]:
-        """Return the look-ups that the server is to get, each with the call whose answer waits for it, once."""
-        wanted, self._wanted = self._wanted, []
-        return wanted
-
     def released(self, call: str) -> bytes:
         """Return the answer to a call that has waited for look-ups for long enough; nothing where it has gone out."""
-        refused = self._held.pop(call, None)
-        if refused is None:
+        if (refused := self._held.pop(call, None)) is None:
             return b""
+        asked, _, message, text, feedback, _ = refused
         try:
-            self._tools.seen.add_choices(refused.feedback or {}, refused.asked.params, refused.text)
+            self._tools.seen.add_choices(feedback, asked.params, text)
             return self._finished(refused)
         except Exception as problem:
             self._failed(problem)
-            return refused.message
+            return message
 
     def looked_up(self, message: bytes) -> bytes | None:
         """Take note of the answer to a look-up. Return the one that waited for it, if it waits for no other.
@@ -274,21 +269,21 @@ class Relay:
 
     def _look_up(self, refused: _Refused) -> bool:
         """Whether an answer waits, for what allowed tools say of a name that is not there."""
-        params, tools = refused.asked.params, self._tools
-        place = asked_about(refused.feedback or {}, params, refused.text)
-        if place is None or tools.seen.add_choices(refused.feedback or {}, params, refused.text):
+        (_, params, _), answer, _, text, feedback, _ = refused
+        tools, place = self._tools, asked_about(feedback, params, text)
+        if place is None or tools.seen.add_choices(feedback, params, text):
             return False
-        call = json.dumps(refused.answer["id"])
+        call = json.dumps(answer["id"])
         for name in tools.lookups[:_MOST_LOOKUPS]:
             asked = call_of(tools.known.get(name, {}), params, place["pointer"])
             if asked is not None and tools.takes(name, asked["arguments"]):
                 id = f"{self._own}{uuid4().hex}"
                 self._waiting[id], self._held[call] = (name, call), refused
                 message = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": asked}
-                self._wanted.append((call, orjson.dumps(message) + b"\n"))
+                self.wanted.append((call, orjson.dumps(message) + b"\n"))
         return call in self._held
 
-    def _answered(self, asked: _Asked, answer: Mapping[str, Any], message: bytes) -> bytes:
+    def _answered(self, asked: _Asked, answer: Object, message: bytes) -> bytes:
         name, started = asked.params.get("name"), time.time()
         if not isinstance(name, str):
             return message
@@ -300,7 +295,7 @@ class Relay:
         if text is None or _has_feedback(answer):
             return message
         id = uuid4().hex
-        refused = _Refused(asked, answer, message, text, self._feedback(asked.params, name, answer, text, id), id)
+        refused = asked, answer, message, text, self._feedback(asked.params, name, answer, text, id) or {}, id
         return b"" if self._look_up(refused) else self._finished(refused)
 
     def _record(self, entry: Entry) -> None:
@@ -317,7 +312,7 @@ class Relay:
         if is_invalid and (wishes.results or self._tools.wishes.results):
             message, self.is_result = as_result(answer) + end, True
             answer = json.loads(message)
-        if feedback is None:
+        if not feedback:
             return message
         out = _with_feedback(message, answer, feedback, id, is_declared=self._tools.declares_feedback(name))
         if wishes.questions and self._changes_calls and asked.may_be_asked:
@@ -328,9 +323,7 @@ class Relay:
                 return orjson.dumps({"jsonrpc": "2.0", "id": answer["id"], "result": question}) + end
         return out
 
-    def _feedback(
-        self, params: Mapping[str, Any], name: str, answer: Mapping[str, Any], text: str, id: str
-    ) -> dict[str, Any] | None:
+    def _feedback(self, params: Object, name: str, answer: Object, text: str, id: str) -> dict[str, Any] | None:
         """Return the feedback about a refused call, in pointers into that call."""
         error, started = answer.get("error"), time.time()
         arguments = params.get("arguments") or {}
@@ -382,7 +375,7 @@ def path_of(tool: str) -> str:
     return _TOOLS + quote(tool, safe="")
 
 
-def description(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def description(tools: Iterable[Object]) -> dict[str, Any]:
     """Return an OpenAPI description in which each tool is an operation, whose body are the arguments of a call."""
     listed = list(tools)
     names = {"type": "string", "enum": [tool["name"] for tool in listed]}
@@ -446,12 +439,12 @@ def _pointer(text: str, root: str) -> str:
     return root + text.removeprefix("/body") if text == "/body" or text.startswith("/body/") else text
 
 
-def _has_feedback(answer: Mapping[str, Any]) -> bool:
+def _has_feedback(answer: Object) -> bool:
     """Whether the server speaks of corrections itself: nobody could tell whose they are."""
     return _MEMBER in json.dumps(answer)
 
 
-def _without_ours(answer: Mapping[str, Any]) -> dict[str, Any] | None:
+def _without_ours(answer: Object) -> dict[str, Any] | None:
     """Return an answer, a success too, without what a server says in our name; None where it says nothing so."""
     match answer.get("result"):
         case {"_meta": dict() as meta, **result} if any(name.startswith(_OURS) for name in meta):
@@ -460,9 +453,7 @@ def _without_ours(answer: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _with_feedback(
-    message: bytes, answer: Mapping[str, Any], feedback: Mapping[str, Any], id: str, *, is_declared: bool
-) -> bytes:
+def _with_feedback(message: bytes, answer: Object, feedback: Object, id: str, *, is_declared: bool) -> bytes:
     """Return a message with feedback: behind the content of a result and in its `_meta`, or in the data of an error.
 
     `is_declared`: whether structured content has a place for it, too.
@@ -478,7 +469,7 @@ def _with_feedback(
     return splice(line, answer, additions) + message[len(line) :]
 
 
-def _parsed(message: bytes) -> Mapping[str, Any]:
+def _parsed(message: bytes) -> Object:
     """Return a message; empty where it is none, or several."""
     try:
         found = json.loads(message)

@@ -6,7 +6,6 @@ which it does not see, are for unknown methods only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 from uuid import uuid4
@@ -19,7 +18,7 @@ from corrigible.client.tool import BODY, Tool
 from corrigible.client.toolset import Toolset
 from corrigible.rules.pointer import segments, to_pointer
 
-from .for_client import FAILURE, Questions, answered, failure, result_of, wishes_of
+from .for_client import FAILURE, Object, Questions, answered, failure, result_of, wishes_of
 from .relay import META
 
 
@@ -67,10 +66,10 @@ def mcp_server(toolset: Toolset, name: str) -> Server[Any]:
     return Server(name, version=version("corrigible"), on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def _of_arguments(tool: Tool, feedback: Mapping[str, Any]) -> dict[str, Any]:
+def _of_arguments(tool: Tool, feedback: Object) -> dict[str, Any]:
     """Return feedback whose questions are about the arguments of a call, not about the request that it makes."""
 
-    def placed(asked: Mapping[str, Any]) -> dict[str, Any]:
+    def placed(asked: Object) -> dict[str, Any]:
         place, *names = segments(asked["pointer"])
         inside = {one.name: one.argument for one in tool.parameters if f"{one.place}s".startswith(place)}
         if place == BODY:

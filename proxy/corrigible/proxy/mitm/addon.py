@@ -34,7 +34,7 @@ from .error_events import ErrorEvents
 from .error_page import ERROR_TYPE, error_body, error_text, failure_text, is_callers
 from .listener import is_own
 from .messages import TARGET, length_and_kind, request_head, response_head, rewrite_response
-from .stream import API, CALLERS_END, CANDIDATE, REASON, RELEASED, REQUEST_OVER
+from .stream import API, CALLERS_END, CANDIDATE, REASON, REQUEST_OVER
 
 BUFFER_LIMIT = 1 << 16
 """A response that cannot be an error is buffered only up to this length: cheaper than forwarding it in parts."""
@@ -142,22 +142,20 @@ class CorrectionAddon:
 
     async def lookup(self, flow: http.HTTPFlow) -> None:
         """Make the look-ups that an event waits for."""
-        relay, stream = flow.metadata[RELAY], flow.response.stream if flow.response is not None else None
+        stream = flow.response.stream if flow.response is not None else None
         if isinstance(stream, EventStream):
-            flow.metadata[RELEASED] = stream.released(await self._released(flow, relay))
+            stream.release(await self._released(flow, flow.metadata[RELAY]))
 
     async def _released(self, flow: http.HTTPFlow, relay: Relay) -> bytes:
         """Make the look-ups that an answer waits for, and return it."""
-        wanted, head, origin = relay.take_wanted(), request_head(flow), _origin(flow)
-
-        async def ask(message: bytes) -> bytes:
-            return take_answer(relay, await self._lookups.ask(origin, lookup_of(head, message)))
-
-        parts: list[bytes] = []
+        head, parts, call = request_head(flow), list[bytes](), relay.wanted[0][0]
+        lookups = [self._lookups.ask(_origin(flow), lookup_of(head, message)) for _, message in relay.wanted]
+        relay.wanted.clear()
         with suppress(Exception):  # whatever a look-up dies of, the answer goes out
             async with asyncio.timeout(self._api(flow).corrector.limits.seconds_with_lookups):
-                parts = await asyncio.gather(*(ask(message) for _, message in wanted))
-        return b"".join(parts) or relay.released(wanted[0][0])
+                for done in asyncio.as_completed(lookups):
+                    parts.append(take_answer(relay, await done))
+        return b"".join(parts) or relay.released(call)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide what to buffer: possible errors and small responses. All others are streamed."""
@@ -326,7 +324,7 @@ class CorrectionAddon:
                 outcome, why, lookups, correction = attempt.outcome, attempt.why, attempt.lookups, attempt.seconds
                 if relay is not None and has_rules and not _is_by_rule(outcome):
                     by_tools = changed_answer(head, content, relay.of_server, limits.body)
-            if relay is not None and relay.is_holding:
+            if relay is not None and relay.wanted:
                 released = await self._released(flow, relay)
                 by_tools = changed_answer(head, content, lambda _: released, limits.body)
             outcome = outcome if by_tools is None else None

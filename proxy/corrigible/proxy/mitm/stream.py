@@ -62,13 +62,9 @@ class AnswerLate(HttpEvent):
 
 @dataclass
 class LookupHook(commands.StartHook):  # type: ignore[no-untyped-call]  # theirs
-    """An event of an answer waits for look-ups. The rest of it is in the flow's metadata then."""
+    """An event of an answer waits for look-ups."""
 
     flow: http.HTTPFlow
-
-
-RELEASED = "corrigible.released"
-"""In a flow's metadata: an event that has waited."""
 
 
 class Stream(HttpStream):
@@ -161,9 +157,6 @@ class Stream(HttpStream):
         """Stream every request, and each response that is too long to be buffered."""
         if not request:
             return (yield from super().check_body_size(request))
-        state: Any = self.client_state
-        if state == self.state_consume_request_body and self.flow.response is None:
-            return False
         length = self.flow.request.headers.get("content-length", "")
         if self._is_http2 and length.strip("0") == "" != length:
             return False  # over HTTP/1.1 its head would be a whole request, though a body may follow that makes it none
@@ -229,8 +222,8 @@ class Stream(HttpStream):
         stream: Any = self.flow.response and self.flow.response.stream
         if isinstance(event, ResponseData) and getattr(stream, "waiting", False):
             yield LookupHook(self.flow)
-            released = self.flow.metadata.pop(RELEASED, b"")
-            yield SendHttp(ResponseData(self.stream_id, released), self.context.client)
+            yield SendHttp(ResponseData(self.stream_id, stream.waiting), self.context.client)
+            stream.waiting = b""
 
     def _stream_rest(self, reason: str | None) -> layer.CommandGenerator[None]:
         """Send the buffered part of the response, and stream the rest."""
