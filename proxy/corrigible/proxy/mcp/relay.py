@@ -343,7 +343,8 @@ class Relay:
         steps = corrector.correct(native, id=id, started=started)
         outcome = run_with_lookups_sync(steps, lambda lookup: NO_ANSWER, corrector.limits)
         seconds = time.time() - started
-        code = str(error.get("code")) if isinstance(error, dict) else "isError"
+        is_marked = "isError" if (answer.get("result") or {}).get("isError") else "refused"
+        code = str(error.get("code")) if isinstance(error, dict) else is_marked
         entry = Entry(started, id, TOOL, name, status, "untouched", seconds * 1000, name, code=code, correction=seconds)
         suggestions = () if is_known or outcome.feedback is None else outcome.feedback.get("suggestions") or ()
         edits = [edit for suggestion in suggestions for edit in suggestion.get("patch") or ()]
