@@ -204,7 +204,7 @@ MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}, "experimental": {"corrigible/toolErrors": {}}},
 }
-"""Bytes as the official SDKs for Python and TypeScript send them, which `tests/integration/agents` has as clients."""
+"""As the official SDKs for Python (mcp 2.3) and TypeScript (client 2.4) send it."""
 
 
 def test_a_question_over_http_is_asked_and_answered(upstream: str) -> None:

@@ -14,7 +14,6 @@ import mcp.types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from corrigible.client.tool import BODY, Tool
 from corrigible.client.toolset import Toolset
 from corrigible.rules.pointer import segments, to_pointer
 
@@ -66,14 +65,14 @@ def mcp_server(toolset: Toolset, name: str) -> Server[Any]:
     return Server(name, version=version("corrigible"), on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def _of_arguments(tool: Tool, feedback: Object) -> dict[str, Any]:
+def _of_arguments(tool: Any, feedback: Object) -> dict[str, Any]:
     """Return feedback whose questions are about the arguments of a call, not about the request that it makes."""
 
     def placed(asked: Object) -> dict[str, Any]:
         place, *names = segments(asked["pointer"])
         inside = {one.name: one.argument for one in tool.parameters if f"{one.place}s".startswith(place)}
-        if place == BODY:
-            names = [BODY, *names]
+        if place == "body":
+            names = [place, *names]
         elif names and names[0] in inside:
             names[0] = inside[names[0]]
         else:
