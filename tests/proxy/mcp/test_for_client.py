@@ -96,11 +96,22 @@ def test_who_does_not_answer_gets_the_refusal_and_the_server_nothing(said: Mappi
     assert told["result"]["_meta"][META]["suggestions"]
 
 
-@pytest.mark.parametrize("changed", [{"requestState": "another"}, {"arguments": {"limit": 1}}, {"name": "delete"}])
-def test_the_answer_to_another_question_passes(changed: Mapping[str, Any]) -> None:
+def test_the_answer_to_a_question_of_the_server_passes() -> None:
+    relay = session()
+    answer = {"action": "accept", "content": {"limit": 7}}
+    sent, passed = again(relay, call(relay, "limit"), answer, requestState="the server's own")
+    assert passed == Passed(sent)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"requestState": "corrigible-forgotten"}, {"arguments": {"limit": 1}}, {"name": "delete"}]
+)
+def test_the_answer_to_a_question_that_is_forgotten_or_another_is_a_call_as_any(changed: Mapping[str, Any]) -> None:
     relay = session()
     sent, passed = again(relay, call(relay, "limit"), {"action": "accept", "content": {"limit": 7}}, **changed)
-    assert passed == Passed(sent)
+    params = json.loads(sent)["params"]
+    kept = {name: one for name, one in params.items() if name not in ("inputResponses", "requestState")}
+    assert (json.loads(passed.on)["params"], passed.back) == (kept, b"")
 
 
 OLDER = {"_meta": {**ASKS["_meta"], "io.modelcontextprotocol/protocolVersion": "2025-11-25"}}
@@ -115,6 +126,20 @@ def test_all_others_get_text_as_do_secrets_and_what_no_form_has(lacking: str, me
     result = call(session(), lacking, meta)
     assert result["isError"] is True
     assert result["_meta"][META]["suggestions"][0]["placeholders"]
+
+
+@pytest.mark.parametrize("header", [{}, {"x-mcp-header": "Region"}], ids=["plain", "in a header"])
+def test_the_form_of_a_question_is_that_of_the_argument(header: Any) -> None:
+    """What a client repeats in a header nobody else can put in."""
+    schema = {"type": "object", "properties": {"region": {"type": "string", "maxLength": 9, **header}}}
+    relay = session(inputSchema=schema)
+    relay.of_client(message("tools/call", 2, {"name": "find", "arguments": {"region": "mars"}, **ASKS}))
+    result = {"content": [{"type": "text", "text": "Region 'mars' not found"}], "isError": True}
+    got = json.loads(relay.of_server(json.dumps({"jsonrpc": "2.0", "id": 2, "result": result}).encode()))["result"]
+    assert got.get("isError", False) is bool(header)
+    if not header:
+        form = got["inputRequests"]["corrigible"]["params"]["requestedSchema"]["properties"]
+        assert form == {"region": {"type": "string", "maxLength": 9}}
 
 
 def test_who_cannot_change_calls_asks_nothing() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.build import build_tools_corrector
 from corrigible.proxy.http.messages import RequestHead
 from corrigible.proxy.mcp.over_http import EventStream, Sessions
-from corrigible.proxy.mcp.relay import META
+from corrigible.proxy.mcp.relay import META, Tools
 
 LINES = st.sampled_from(
     [b"data: {}", b"data:1", b"data", b": ping", b"id: 7", b"event: message", b"", b"\xef\xbb\xbf", b"x"]
@@ -27,7 +27,9 @@ STREAMS = st.lists(st.tuples(LINES, ENDS), max_size=12).map(lambda parts: b"".jo
 def passed(stream: EventStream, data: bytes, cuts: list[int]) -> bytes:
     at = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     pieces = [data[start:end] for start, end in pairwise(at) if start < end]
-    return b"".join([*map(stream, pieces), stream(b"")])
+    parts = [*map(stream, pieces), stream(b"")]
+    assert b"" not in chain(*parts)  # in chunks, that would be the end of the answer
+    return b"".join(chain(*parts))
 
 
 @given(data=STREAMS, cuts=st.lists(st.integers(0, 80), max_size=6))
@@ -69,16 +71,24 @@ def test_the_data_of_an_event_changes_and_nothing_else(end: bytes, cuts: list[in
 
 def test_an_event_goes_out_when_it_is_whole_and_not_before() -> None:
     stream = EventStream(lambda message: message)
-    assert stream(b"data: 1\n\nda") == b"data: 1\n\n"
-    assert stream(b"ta: 2\n") == b""
-    assert stream(b"\n") == b"data: 2\n\n"
+    assert stream(b"data: 1\n\nda") == [b"data: 1\n\n"]
+    assert stream(b"ta: 2\n") == []
+    assert stream(b"\n") == [b"data: 2\n\n"]
+
+
+def test_an_event_whose_data_comes_later_waits_and_no_other_does() -> None:
+    stream = EventStream(lambda message: b"" if message == b"2" else message)
+    assert stream(b"data: 1\n\nid: 7\ndata: 2\n\ndata: 3\n\n") == [b"data: 1\n\ndata: 3\n\n"]
+    stream.release(b"4")
+    assert stream.waiting == b"id: 7\ndata: 4\n\n"
+    assert stream(b"") == []
 
 
 def test_an_event_that_is_too_long_passes_with_all_that_follows() -> None:
     stream = EventStream(lambda message: b"changed")
     long = b"data: " + b"x" * (1 << 20)
-    assert stream(long) == long
-    assert stream(b"\n\ndata: 1\n\n") == b"\n\ndata: 1\n\n"
+    assert stream(long) == [long]
+    assert stream(b"\n\ndata: 1\n\n") == [b"\n\ndata: 1\n\n"]
 
 
 def posted(method: str, params: dict[str, Any]) -> bytes:
@@ -86,14 +96,14 @@ def posted(method: str, params: dict[str, Any]) -> bytes:
 
 
 def answered(sessions: Sessions, headers: list[tuple[str, str]], asked: bytes, result: Any) -> Any:
-    relay = sessions.relay(RequestHead("POST", "/mcp", headers), asked)
+    relay = sessions.relay(RequestHead("POST", "/mcp", headers), asked, dict(headers).get("Authorization", ""))
     assert relay is not None
     return json.loads(relay.of_server(json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()))["result"]
 
 
 @pytest.mark.parametrize("header", ["Mcp-Session-Id", "Authorization"])
 def test_a_call_is_judged_by_the_tools_of_its_own_session(header: str) -> None:
-    sessions = Sessions(partial(build_tools_corrector, []), Recorder())
+    sessions = Sessions(partial(Tools, partial(build_tools_corrector, [])), Recorder())
     refused = {"isError": True, "content": [{"type": "text", "text": "size: the value is not allowed"}]}
     for name, size in (("one", "small"), ("two", "smart")):
         schema = {"type": "object", "properties": {"size": {"enum": [size, "other"]}}}
@@ -111,4 +121,27 @@ def test_a_call_is_judged_by_the_tools_of_its_own_session(header: str) -> None:
     [("GET", b""), ("POST", b""), ("POST", b"["), ("DELETE", b"{}"), ("POST", posted("ping", {})), ("POST", b"[1]")],
 )
 def test_requests_that_call_no_tool_are_not_looked_at(method: str, body: bytes) -> None:
-    assert Sessions(partial(build_tools_corrector, []), Recorder()).relay(RequestHead(method, "/mcp", []), body) is None
+    assert (
+        Sessions(partial(Tools, partial(build_tools_corrector, [])), Recorder()).relay(
+            RequestHead(method, "/mcp", []), body, ""
+        )
+        is None
+    )
+
+
+RESULTS: Any = {"capabilities": {"experimental": {"corrigible/toolErrors": {}}}}
+INVALID = {"code": -32602, "message": "Unknown tool: t"}
+
+
+@pytest.mark.parametrize(
+    ("begun", "of_call", "is_result"), [("s1", "s1", True), ("s1", "s2", False), ("s1", "", False), ("", "", False)]
+)
+def test_what_a_client_takes_is_known_in_its_own_session_only(begun: str, of_call: str, is_result: bool) -> None:
+    """The session is in the answer to `initialize`. Who has none may be anybody."""
+    sessions = Sessions(partial(Tools, partial(build_tools_corrector, [])), Recorder())
+    sessions.relay(RequestHead("POST", "/mcp", []), posted("initialize", RESULTS), "", begun)
+    headers = [("Mcp-Session-Id", of_call)] if of_call else []
+    relay = sessions.relay(RequestHead("POST", "/mcp", headers), posted("tools/call", {"name": "t"}), "")
+    assert relay is not None
+    got = json.loads(relay.of_server(json.dumps({"jsonrpc": "2.0", "id": 1, "error": INVALID}).encode()))
+    assert ("result" in got) is is_result is relay.is_result

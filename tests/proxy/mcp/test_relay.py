@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.build import build_tools_corrector
 from corrigible.proxy.mcp.relay import META, Relay, Tools
+from corrigible.rules.pack.load import load_pack
 from corrigible.schema.feedback import parse
 
 RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text("utf-8"))
@@ -308,3 +309,181 @@ def test_names_that_a_reading_tool_has_shown_are_choices(
     assert feedback is not None
     assert said(feedback) == "ask /body/params/arguments/person"
     assert feedback["suggestions"][0]["placeholders"][0].get("schema", {}).get("enum") == choices
+
+
+def allowing(folder: Path, members: str) -> Relay:
+    """Return a session whose pack says more of the server's tools."""
+    manifest = "name: mcp\ntitle: t\nversion: 1.0.0\napi: {name: t}\nlicense: Apache-2.0\nauthor: t\ndialect: mcp\n"
+    (folder / "pack.yaml").write_text(manifest + members, "utf-8")
+    return Relay(Tools(partial(build_tools_corrector, []), [load_pack(folder)]), Recorder())
+
+
+PEOPLE: Any = {"name": "list_people", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+OF_TEAM: Any = {**PEOPLE, "inputSchema": {"type": "object", "required": ["team"]}}
+GREET: Any = {"name": "greet", "inputSchema": {"properties": {"person": {"type": "string"}}}}
+ABSENT: Any = {"isError": True, "content": [{"type": "text", "text": "Person 'Ana' not found, call list_people"}]}
+ALLOWED = "lookups: [/tools/list_people]"
+
+
+def waiting(session: Relay, tool: Any, **arguments: Any) -> tuple[bytes, list[Any]]:
+    """Call with a name that is not there. Return what the client gets at once, and what the server is asked."""
+    listed(session, {"tools": [tool, GREET], "names": [tool["name"], "greet"]})
+    session.of_client(request("tools/call", 2, name="greet", arguments={"person": "Ana", **arguments}))
+    out = session.of_server(json.dumps({"jsonrpc": "2.0", "id": 2, "result": ABSENT}).encode() + b"\n")
+    return out, [json.loads(session.wanted.pop()[1]) for _ in [*session.wanted]]
+
+
+def looked_up(asked: Any, result: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}).encode() + b"\n"
+
+
+def choices(answer: bytes) -> Any:
+    feedback = feedback_of(json.loads(answer))
+    assert feedback is not None
+    return feedback["suggestions"][0]["placeholders"][0].get("schema", {}).get("enum")
+
+
+NAMES: Any = {"content": [{"type": "text", "text": "Anna\nBo"}]}
+
+
+def test_an_allowed_tool_is_asked_for_the_names_that_are_there(tmp_path: Path) -> None:
+    session = allowing(tmp_path, ALLOWED)
+    out, [asked] = waiting(session, PEOPLE)
+    assert (out, asked["method"], asked["params"]) == (b"", "tools/call", {"name": "list_people", "arguments": {}})
+    other = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": asked["id"]}}).encode()
+    assert session.of_server(other) == other
+    answer = session.of_server(looked_up(asked, NAMES))
+    assert (json.loads(answer)["id"], choices(answer)) == (2, ["Anna"])
+    assert session.of_server(looked_up(asked, NAMES)) == b""  # again: no client has asked that
+    assert session.released("2") == b""
+
+
+@pytest.mark.parametrize(
+    ("members", "tool", "arguments"),
+    [
+        ("", PEOPLE, {}),
+        ("lookups: [/tools/list_pets]", PEOPLE, {}),
+        (ALLOWED, {**PEOPLE, "annotations": {"readOnlyHint": False}}, {}),
+        (ALLOWED, {**PEOPLE, "annotations": {"readOnlyHint": "true"}}, {}),
+        (ALLOWED, {**PEOPLE, "annotations": {"destructiveHint": False}}, {}),
+        (ALLOWED, {**PEOPLE, "annotations": None}, {}),
+        (ALLOWED, OF_TEAM, {}),
+        (
+            ALLOWED,
+            {**OF_TEAM, "inputSchema": {"required": ["team"], "properties": {"team": {"type": "integer"}}}},
+            {"team": "x"},
+        ),
+        (ALLOWED, {**PEOPLE, "inputSchema": {"type": "object", "required": ["person"]}}, {}),
+    ],
+    ids=["nothing", "another", "writes", "text", "no hint", "none", "lacks", "other type", "the name itself"],
+)
+def test_no_other_tool_is_called(tmp_path: Path, members: str, tool: Any, arguments: Any) -> None:
+    out, asked = waiting(allowing(tmp_path, members), tool, **arguments)
+    assert (asked, choices(out)) == ([], None)
+
+
+def test_a_look_up_has_arguments_of_the_call_and_none_of_the_text(tmp_path: Path) -> None:
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "progressToken": 7}
+    session = allowing(tmp_path, ALLOWED)
+    listed(session, {"tools": [OF_TEAM, GREET], "names": ["list_people", "greet"]})
+    sent = {"person": "Ana", "team": "red", "more": 1}
+    session.of_client(request("tools/call", 2, name="greet", arguments=sent, _meta=meta))
+    session.of_server(json.dumps({"jsonrpc": "2.0", "id": 2, "result": ABSENT}).encode())
+    [(call, message)] = session.wanted
+    params = json.loads(message)["params"]
+    assert (call, params["arguments"]) == ("2", {"team": "red"})
+    capabilities: Any = {"io.modelcontextprotocol/clientCapabilities": {}}  # nobody can be asked for it
+    assert params["_meta"] == {"io.modelcontextprotocol/protocolVersion": "2026-07-28", **capabilities}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"isError": True, "content": NAMES["content"]}, {"content": 7}, [], None, {"content": [{"text": "Zed"}]}, "late"],
+)
+def test_what_no_look_up_finds_is_asked_without_choices(tmp_path: Path, answer: Any) -> None:
+    session = allowing(tmp_path, ALLOWED)
+    _, [asked] = waiting(session, PEOPLE)
+    out = session.released("2") if answer == "late" else session.of_server(looked_up(asked, answer))
+    assert choices(out) is None
+    assert session.of_server(looked_up(asked, NAMES)) == b""
+
+
+def test_what_was_found_once_is_not_asked_for_again(tmp_path: Path) -> None:
+    session = allowing(tmp_path, ALLOWED)
+    _, [asked] = waiting(session, PEOPLE)
+    session.of_server(looked_up(asked, NAMES))
+    out, again = waiting(session, PEOPLE)
+    assert (choices(out), again) == (["Anna"], [])
+
+
+@settings(max_examples=8)
+@given(order=st.permutations(range(6)), late=st.booleans())
+def test_many_calls_wait_and_each_gets_its_own_answer(
+    tmp_path_factory: pytest.TempPathFactory, order: list[int], late: bool
+) -> None:
+    session = allowing(tmp_path_factory.mktemp("pack"), ALLOWED)
+    listed(session, {"tools": [PEOPLE, GREET], "names": ["list_people", "greet"]})
+    for number in range(6):
+        session.of_client(request("tools/call", number, name="greet", arguments={"person": "Ana"}))
+        session.of_server(json.dumps({"jsonrpc": "2.0", "id": number, "result": ABSENT}).encode())
+    wanted = session.wanted
+    got = []
+    for place in order:
+        call, message = wanted[place]
+        got.append(session.released(call) if late else session.of_server(looked_up(json.loads(message), NAMES)))
+    assert [json.loads(one)["id"] for one in got] == order
+    assert all(json.loads(message)["id"].encode() not in b"".join(got) for _, message in wanted)
+
+
+@pytest.mark.parametrize(
+    ("hints", "effects"),
+    [(None, "possible"), ({"readOnlyHint": True}, "possible"), ({"readOnlyHint": False}, "certain"), ({}, "possible")],
+)
+def test_a_hint_makes_no_call_free_of_effects(hints: Any, effects: str) -> None:
+    session = relay()
+    listed(session, {"tools": [{"name": "t", "inputSchema": SCHEMA, "annotations": hints}], "names": ["t"]})
+    answer = json.dumps({"jsonrpc": "2.0", "id": 2, "result": REFUSED})
+    _, got = called(session, {"tool": "t", "arguments": {"limit": "7"}, "answer": answer})
+    feedback = feedback_of(json.loads(got))
+    assert feedback is not None
+    assert feedback["suggestions"][0]["safety"]["side_effects"] == effects
+
+
+REFUSALS = """
+error:
+  message: [/content/*/text/error, /structuredContent/error]
+  refused:
+    - {operations: '*', pointer: /content/*/text/success, equals: false}
+    - {operations: '*', pointer: /structuredContent/error, exists: true}
+    - {operations: t, pointer: /content/*/text, begins: 'Error:'}
+"""
+
+
+@pytest.mark.parametrize(
+    ("result", "is_refused"),
+    [
+        ({"content": [{"type": "text", "text": '{"success": false, "error": "limit must be an integer"}'}]}, True),
+        ({"content": [], "structuredContent": {"error": "limit must be an integer"}}, True),
+        ({"content": [{"type": "text", "text": "Error: limit must be an integer"}]}, True),
+        ({"content": [{"type": "text", "text": "limit must be an integer"}]}, False),
+        ({"content": [{"type": "text", "text": '{"success": true, "error": "limit must be an integer"}'}]}, False),
+        ({"content": [{"type": "text", "text": "{" * 100_000}, 7, None]}, False),
+        ({"content": 7}, False),
+        ({}, False),
+    ],
+)
+def test_a_pack_says_which_results_are_refusals(tmp_path: Path, result: Any, is_refused: bool) -> None:
+    session = allowing(tmp_path, REFUSALS)
+    listed(session, {"tools": [{"name": "t", "inputSchema": SCHEMA}], "names": ["t"]})
+    answer, got = called(
+        session,
+        {"tool": "t", "arguments": {"limit": "7"}, "answer": json.dumps({"jsonrpc": "2.0", "id": 2, "result": result})},
+    )
+    if not is_refused:
+        assert got == answer
+        return
+    feedback = feedback_of(json.loads(got))
+    assert feedback is not None
+    assert said(feedback) == "replace /body/params/arguments/limit 7"
+    assert "isError" not in json.loads(got)["result"]
+    assert called(ready(), {"tool": "t", "arguments": {"limit": "7"}, "answer": answer.decode().strip()})[1] == answer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import httpx
@@ -36,7 +36,7 @@ def events() -> ErrorEvents:
 
 def passed(data: bytes, cuts: list[int]) -> bytes:
     stream, at = EventStream(events()), [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
-    return b"".join([*(stream(data[start:end]) for start, end in pairwise(at) if start < end), stream(b"")])
+    return b"".join(chain(*(stream(data[start:end]) for start, end in pairwise(at) if start < end), stream(b"")))
 
 
 def assert_is_corrected(out: bytes) -> None:

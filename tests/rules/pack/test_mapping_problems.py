@@ -37,11 +37,11 @@ NOT_LISTED = '"PostMesage" is none of the operations of pack.yaml; did you mean 
         ),
         (
             "operations: {POST /: A}\nerror:\n  refused: {operations: A, pointer: /ok}",
-            ["8: refused says exactly one of equals, exists"],
+            ["8: refused says exactly one of equals, exists, begins"],
         ),
         (
-            "dialect: mcp\noperations: {POST /: A}\nerror:\n  refused: {operations: A, pointer: /ok, exists: true}",
-            ['9: the dialect "mcp" says which successes are refusals'],
+            "dialect: a2a\noperations: {POST /: A}\nerror:\n  refused: {operations: A, pointer: /ok, exists: true}",
+            ['9: the dialect "a2a" says which successes are refusals'],
         ),
         (
             'lookups:\n  - "POST /flows/{id}"',

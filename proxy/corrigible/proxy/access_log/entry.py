@@ -233,6 +233,10 @@ def is_secret(name: str) -> bool:
     return _SECRET_NAME.search(plain(name)) is not None or is_secret_parameter(name)
 
 
+TOOL: Final = "TOOL"
+"""The method of an entry about the call of a tool, whose name is the path and the operation."""
+
+
 class Verdict(StrEnum):
     """What became of an exchange."""
 
@@ -275,7 +279,7 @@ class Entry:
     feedback: Mapping[str, Any] | None = field(default=None)
     """Only its verdict, its actions and the loop it is part of are written, never its values."""
     code: str | None = None
-    """The status of a gRPC call, by name."""
+    """The status of a gRPC call, by name; of the call of a tool the code of JSON-RPC, or `isError`."""
     correction: float | None = None
     """Seconds between a refusal and what was decided about it, look-ups included; None where nothing was decided."""
     failure: str | None = None

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from corrigible.schema.printable import printable
 
-from .entry import AccessLog, Entry, Verdict, redact
+from .entry import TOOL, AccessLog, Entry, Verdict, redact
 from .terminal import Terminal, counted
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ _AMOUNT: Final = re.compile(r":? took \d+ ms$")
 """What each refusal of one kind has of its own."""
 _MOST_NAMES = 512
 _SHOWN = 5
+_TOOL: Final = "tool"
 _LONGEST = 120
 
 REFUSALS: Final = (
@@ -82,7 +83,7 @@ class Group(NamedTuple):
     operation: str
     """Empty where it has no name, or is not looked for: of a success that nobody had to read."""
     status_class: str
-    """`2xx`, `4xx`, ...: of what the caller got. `none` where the caller was gone."""
+    """`2xx`, `4xx`, ...: of what the caller got. `none` where the caller was gone, `tool` for the call of a tool."""
     verdict: Verdict
 
 
@@ -217,8 +218,20 @@ class Statistics:
             return
         verdicts = self.verdicts
         counts = [f"{verdicts[one]:,} {_IN_WORDS[one]}" for one in REFUSALS if verdicts[one]]
-        line = f"{counted(self.requests, 'request')}, {counted(self.refusals, 'refusal')}"
-        yield line + (f": {', '.join(counts)}" if counts else "")
+        tools: dict[str, Counter[Verdict]] = {}
+        for group, times in self.groups.items():
+            if group.status_class == _TOOL:
+                tools.setdefault(group.operation, Counter())[group.verdict] += times.count
+        calls = sum(one.total() for one in tools.values())
+        totals = {"request": self.requests - calls, "tool call": calls}
+        line = ", ".join(counted(number, noun) for noun, number in totals.items() if number)
+        yield f"{line}, {counted(self.refusals, 'refusal')}" + (f": {', '.join(counts)}" if counts else "")
+        most = sorted(tools.items(), key=lambda one: (one[1][Verdict.SUCCESS] - one[1].total(), one[0]))
+        for name, became in most[:_SHOWN]:
+            told = ", ".join(f"{became[one]:,} {_IN_WORDS[one]}" for one in REFUSALS if became[one])
+            if told:
+                refused = became.total() - became[Verdict.SUCCESS]
+                yield f"{name}: {refused:,} of {counted(became.total(), 'call')} refused: {told}"
         if self.rules:
             yield f"by rule: {_most(self.rules)}"
         for kind, count in self.unchanged.most_common(_SHOWN):
@@ -275,6 +288,8 @@ def label(text: str) -> str:
 
 def status_class(entry: Entry) -> str:
     """Return the class of what the caller got: a 502 or 504 where the API gave no answer."""
+    if entry.method == TOOL:
+        return _TOOL
     if entry.status is None:
         return "5xx" if entry.failure is not None else "none"
     return _CLASSES[min(entry.status // 100, 9)]

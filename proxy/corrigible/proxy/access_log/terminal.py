@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from corrigible.schema.printable import printable
 
-from .entry import Entry, LogFile, Verdict, redact, redact_target
+from .entry import TOOL, Entry, LogFile, Verdict, redact, redact_target
 
 MOST_PER_SECOND: Final = 50
 """Lines about refusals."""
@@ -190,7 +190,7 @@ def _status(entry: Entry) -> str:
 def _target(entry: Entry) -> str:
     path = redact_target(entry.path.partition("?")[0])
     path = path if len(path) <= _LONGEST_PATH else f"{path[: _LONGEST_PATH - 3]}..."
-    if entry.method == "GRPC":
+    if entry.method in ("GRPC", TOOL):
         return path
     return f"{entry.method} {path}" + (f" ({entry.operation})" if entry.operation else "")
 

@@ -200,7 +200,8 @@ def parse_errors(match: MatchedOperation, exchange: Exchange, body: Json) -> Seq
 
 def _is_refusal(match: MatchedOperation, body: Json) -> bool:
     """Whether a success may be a refusal: where the pack names a condition, only where it holds."""
-    mapping, adapter = match.profile.pack.error, match.profile.adapter
+    pack, adapter = match.profile.pack, match.profile.adapter
+    mapping = pack.error if pack.text.dialect is None else None  # of calls in an envelope it is about what is inside
     if mapping is None or not mapping.refusals or match.operation in adapter.refuses_with_success:
         return True
     return mapping.refuses(match.operation, body)

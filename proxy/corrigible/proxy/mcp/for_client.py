@@ -14,21 +14,26 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from corrigible.rules.pointer import MISSING, resolve, segments
+from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.schema.credential_name import is_secret_parameter
 from corrigible.schema.edit import apply_operation
 
+Object = Mapping[str, Any]
 RESULTS: Final = "corrigible/toolErrors"
 """The experimental capability of a client that wants a result with `isError` in place of an error -32602."""
 FAILURE: Final = "corrigible/draft-toolFailure"
 """The member of `_meta` that has what the draft gives for `io.modelcontextprotocol/toolFailure`."""
 INVALID_PARAMS: Final = -32602
+STATE: Final = "corrigible-"
+"""What each `requestState` of ours begins with."""
 _QUESTION: Final = "corrigible"
 """What the question is called among those of a result."""
-_META: Final = "io.modelcontextprotocol/"
-_WITH_QUESTIONS: Final = "2026-07-28"
+RESERVED: Final = "io.modelcontextprotocol/"
+WITH_QUESTIONS: Final = "2026-07-28"
 """The first version of the protocol whose results may ask."""
 _ARGUMENTS: Final = "/body/params"
+_IN_HEADER: Final = "x-mcp-header"
+"""The keyword of an argument that a client repeats in a header: only the client can change it."""
 _MOST: Final = 64
 """Questions that wait. The oldest are forgotten: then the call goes to the server as it is."""
 _ASKED_FOR: Final = frozenset({"string", "number", "integer", "boolean"})
@@ -43,16 +48,16 @@ class Wishes(NamedTuple):
     results: bool = False
 
 
-def wishes_of(params: Mapping[str, Any]) -> Wishes:
+def wishes_of(params: Object) -> Wishes:
     """Return what the parameters of `initialize` say, or the `_meta` of any request."""
     meta = _object(params.get("_meta"))
-    told = _object(meta.get(f"{_META}clientCapabilities", params.get("capabilities")))
-    version, form = meta.get(f"{_META}protocolVersion"), told.get("elicitation")
-    may_ask = isinstance(version, str) and version >= _WITH_QUESTIONS and isinstance(form, dict)
+    told = _object(meta.get(f"{RESERVED}clientCapabilities", params.get("capabilities")))
+    version, form = meta.get(f"{RESERVED}protocolVersion"), told.get("elicitation")
+    may_ask = isinstance(version, str) and version >= WITH_QUESTIONS and isinstance(form, dict)
     return Wishes(may_ask and (not form or "form" in form), RESULTS in _object(told.get("experimental")))
 
 
-def failure(feedback: Mapping[str, Any], id: str) -> dict[str, Any]:
+def failure(feedback: Object, id: str) -> dict[str, Any]:
     """Return the class of a failure and whether the call may be repeated, as the draft has them."""
     retry = _object(feedback.get("retry"))
     suggestions: list[Any] = list(feedback.get("suggestions") or [])
@@ -71,10 +76,10 @@ def failure(feedback: Mapping[str, Any], id: str) -> dict[str, Any]:
 class Question(NamedTuple):
     """A call that waits for what its user says."""
 
-    params: Mapping[str, Any]
+    params: Object
     places: Mapping[str, str]
     """The pointers into the parameters, by the names in the form."""
-    answer: Mapping[str, Any]
+    answer: Object
     """What the client gets if nobody answers."""
 
 
@@ -84,10 +89,11 @@ class Questions:
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, Question] = OrderedDict()
 
-    def ask(
-        self, params: Mapping[str, Any], feedback: Mapping[str, Any], answer: Mapping[str, Any]
-    ) -> dict[str, Any] | None:
-        """Return a result that asks for the values that feedback asks for; None where a form cannot."""
+    def ask(self, params: Object, feedback: Object, answer: Object, declared: Any = None) -> dict[str, Any] | None:
+        """Return a result that asks for the values that feedback asks for; None where a form cannot.
+
+        `declared` is the schema of the arguments.
+        """
         suggestions: list[Any] = list(feedback.get("suggestions") or [])
         only = suggestions[0] if len(suggestions) == 1 else {}
         if only.get("patch") or _object(only.get("safety")).get("loses"):
@@ -95,11 +101,14 @@ class Questions:
         places: dict[str, str] = {}
         properties: dict[str, Any] = {}
         for one in only.get("placeholders") or ():
-            name, schema = segments(one["pointer"])[-1], _form(one.get("schema"))
+            parts = segments(one["pointer"])
+            described = resolve(declared, "".join(f"/properties/{escape(part)}" for part in parts[3:]))
+            name, schema = parts[-1], _form({**_object(described), **_object(one.get("schema"))})
             is_inside = one["pointer"].startswith(f"{_ARGUMENTS}/arguments/")
             if (
                 schema is None
                 or name in places
+                or _IN_HEADER in _object(described)
                 or not (is_inside and one.get("ask") == "user")
                 or is_secret_parameter(name)
             ):
@@ -107,7 +116,7 @@ class Questions:
             places[name], properties[name] = one["pointer"].removeprefix(_ARGUMENTS), schema
         if not places:
             return None
-        state = secrets.token_urlsafe(24)
+        state = STATE + secrets.token_urlsafe(24)
         self._waiting[state] = Question(params, places, answer)
         while len(self._waiting) > _MOST:
             self._waiting.popitem(last=False)
@@ -119,7 +128,7 @@ class Questions:
         }
         return {"resultType": "input_required", "inputRequests": {_QUESTION: asked}, "requestState": state}
 
-    def resumed(self, params: Mapping[str, Any]) -> Question | None:
+    def resumed(self, params: Object) -> Question | None:
         """Return the question that a call answers, None where it is another server's."""
         question = self._waiting.pop(str(params.get("requestState")), None)
         is_same = question is not None and all(question.params.get(one) == params.get(one) for one in _SAME)
@@ -129,13 +138,18 @@ class Questions:
 _SAME: Final = ("name", "arguments")
 
 
-def answered(question: Question, params: Mapping[str, Any]) -> Any:
-    """Return the parameters with what the user said; None where the user did not want to say it."""
+def answered(question: Question | None, params: Object) -> Any:
+    """Return the parameters with what the user said, None where the user did not want to say it.
+
+    What answers a question that is forgotten, or was about another call, is a call as any other.
+    """
+    out: Any = {"arguments": {}, **{name: one for name, one in params.items() if name not in _OF_ANSWER}}
+    if question is None:
+        return out
     said = _object(_object(params.get("inputResponses")).get(_QUESTION))
     content = _object(said.get("content"))
     if said.get("action") != "accept" or content.keys() != question.places.keys():
         return None
-    out: Any = {"arguments": {}, **{name: one for name, one in params.items() if name not in _OF_ANSWER}}
     for name, place in question.places.items():
         op = "add" if resolve(out, place) is MISSING else "replace"
         out = apply_operation(out, {"op": op, "path": place, "value": content[name]})
@@ -145,11 +159,14 @@ def answered(question: Question, params: Mapping[str, Any]) -> Any:
 _OF_ANSWER: Final = frozenset({"inputResponses", "requestState"})
 
 
-def as_result(answer: Mapping[str, Any]) -> bytes:
+def as_result(answer: Object) -> bytes:
     """Return an error of JSON-RPC as a result with `isError` that has its text."""
-    item = {"type": "text", "text": answer["error"]["message"]}
-    result = {"content": [item], "isError": True}
-    return orjson.dumps({"jsonrpc": "2.0", "id": answer["id"], "result": result})
+    return orjson.dumps({"jsonrpc": "2.0", "id": answer["id"], "result": result_of(answer["error"]["message"])})
+
+
+def result_of(text: str) -> dict[str, Any]:
+    """Return the result of a call that is an error with a text."""
+    return {"resultType": "complete", "content": [{"type": "text", "text": text}], "isError": True}
 
 
 def _form(schema: Any) -> dict[str, Any] | None:
@@ -169,5 +186,5 @@ def _form(schema: Any) -> dict[str, Any] | None:
     return {**kept, "type": kind}
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _object(value: Any) -> Object:
     return value if isinstance(value, dict) else {}

@@ -6,6 +6,7 @@ No hook raises into mitmproxy: if our side fails, the exchange passes unchanged.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -24,8 +25,8 @@ from corrigible.proxy.http.codec import changed_answer
 from corrigible.proxy.http.corrector import HttpOutcome, size_to_read
 from corrigible.proxy.http.lookup_client import LookupClient, Origin
 from corrigible.proxy.http.messages import DOCUMENTS, HttpExchange, Rewrite, bytes_of, text_of
-from corrigible.proxy.mcp.over_http import EventStream, Sessions
-from corrigible.proxy.mcp.relay import Relay
+from corrigible.proxy.mcp.over_http import EventStream, Sessions, lookup_of, may_change, take_answer
+from corrigible.proxy.mcp.relay import Passed, Relay, Tools
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, Unanswered, kind_of, unanswered
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
@@ -44,8 +45,13 @@ PREFIX = "Recovery-Feedback-Prefix"
 """Below which path an API is, in what may be its refusals: clients follow what it suggests nowhere else on the host."""
 PASSED_BY = "corrigible.passed by"
 """In a flow's metadata: its host is none of those that the proxy knows."""
+RELAY = "corrigible.relay"
+"""In a flow's metadata: what corrects the call of a tool, None where it is no such call."""
+WHOLE = "corrigible.whole"
+"""In a flow's metadata: the request is buffered, as it may have to change."""
 SAMPLED = "corrigible.sampled"
 """In a flow's metadata: a copy of its answer, which is to be judged by the description."""
+_OWN_ANSWER = "the user did not say what was asked for"
 _NO_API = "the configuration has no API for this host and path"
 
 
@@ -120,11 +126,41 @@ class CorrectionAddon:
             if stripped != target:
                 flow.metadata[TARGET] = target
                 data.path = bytes_of(stripped)
+        with suppress(Exception):  # our own failure: the request passes unchanged
+            if api in self._sessions and may_change(request_head(flow)):
+                flow.metadata[WHOLE] = True
+                flow.request.stream = False
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Have what a user was asked for in the call, or answer the call where the user does not want to say it."""
+        passed = relay.passed if WHOLE in flow.metadata and (relay := self._relay(flow)) is not None else Passed()
+        if passed.back:
+            flow.metadata[REASON] = _OWN_ANSWER
+            flow.response = http.Response.make(200, passed.back, {"Content-Type": "application/json"})
+        elif passed.on:
+            flow.request.content = passed.on
+
+    async def lookup(self, flow: http.HTTPFlow) -> None:
+        """Make the look-ups that an event waits for."""
+        stream = flow.response.stream if flow.response is not None else None
+        if isinstance(stream, EventStream):
+            stream.release(await self._released(flow, flow.metadata[RELAY]))
+
+    async def _released(self, flow: http.HTTPFlow, relay: Relay) -> bytes:
+        """Make the look-ups that an answer waits for, and return it."""
+        head, parts, call = request_head(flow), list[bytes](), relay.wanted[0][0]
+        lookups = [self._lookups.ask(_origin(flow), lookup_of(head, message)) for _, message in relay.wanted]
+        relay.wanted.clear()
+        with suppress(Exception):  # whatever a look-up dies of, the answer goes out
+            async with asyncio.timeout(self._api(flow).corrector.limits.seconds_with_lookups):
+                for done in asyncio.as_completed(lookups):
+                    parts.append(take_answer(relay, await done))
+        return b"".join(parts) or relay.released(call)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide what to buffer: possible errors and small responses. All others are streamed."""
         response = flow.response
-        if response is None or flow.metadata.get(REASON) == _NO_API:
+        if response is None or flow.metadata.get(REASON) in (_NO_API, _OWN_ANSWER):
             return
         if PASSED_BY in flow.metadata:
             response.stream = True
@@ -191,16 +227,20 @@ class CorrectionAddon:
     def _relay(self, flow: http.HTTPFlow) -> Relay | None:
         """Return what corrects the call of a tool, None where this is none."""
         api, content = self._found(flow), flow.request.data.content
-        if not content:
-            return None
+        if RELAY in flow.metadata or not content:
+            return flow.metadata.get(RELAY)
         try:
             if all(profile.pack.text.dialect != "mcp" for profile in api.corrector.engine.profiles):
                 return None
             head = request_head(flow)
             if api.corrector.requested_mode(head).mode is not Mode.REFLECTIVE:
                 return None
-            made = partial(build_tools_corrector, [])
-            return self._sessions.setdefault(api, Sessions(made, self._recorder)).relay(head, content)
+            packs = [one.pack for one in api.corrector.engine.profiles]
+            made = partial(Tools, partial(build_tools_corrector, []), packs)
+            begun = flow.response.headers.get("mcp-session-id", "") if flow.response is not None else ""
+            sessions = self._sessions.setdefault(api, Sessions(made, self._recorder))
+            relay = flow.metadata[RELAY] = sessions.relay(head, content, api.corrector.caller(head), begun)
+            return relay
         except Exception:  # our own failure: the answer passes
             return None
 
@@ -233,6 +273,8 @@ class CorrectionAddon:
             self._offer_sample(flow, self._recorder.drift, flow.response)
         if self.is_candidate(flow):
             return self._correct(flow)
+        if (relay := flow.metadata.get(RELAY)) is not None and relay.has_recorded:
+            return None
         status, operation = 0, ""
         if flow.response is not None:
             status = flow.response.data.status_code
@@ -282,10 +324,17 @@ class CorrectionAddon:
                 outcome, why, lookups, correction = attempt.outcome, attempt.why, attempt.lookups, attempt.seconds
                 if relay is not None and has_rules and not _is_by_rule(outcome):
                     by_tools = changed_answer(head, content, relay.of_server, limits.body)
+            if relay is not None and relay.wanted:
+                released = await self._released(flow, relay)
+                by_tools = changed_answer(head, content, lambda _: released, limits.body)
             outcome = outcome if by_tools is None else None
             rewrite = outcome.rewrite if outcome is not None else by_tools
             if rewrite is not None:
                 rewrite_response(flow.request, response, rewrite)
+            if relay is not None and relay.is_result:
+                response.status_code = 200  # clients read a result of no other status
+            if relay is not None and relay.has_recorded:
+                return
         except Exception as problem:
             why = unanswered(problem)
         if outcome is not None and not outcome.operation and self._unmatched is not None:

@@ -60,6 +60,13 @@ class AnswerLate(HttpEvent):
     """The upstream has not answered for too long."""
 
 
+@dataclass
+class LookupHook(commands.StartHook):  # type: ignore[no-untyped-call]  # theirs
+    """An event of an answer waits for look-ups."""
+
+    flow: http.HTTPFlow
+
+
 class Stream(HttpStream):
     """An exchange. `buffered` has those whose response is being buffered."""
 
@@ -208,6 +215,15 @@ class Stream(HttpStream):
                 )  # and the client will not send it
             return
         yield from super().state_consume_response_body(event)
+
+    def state_stream_response_body(self, event: Any) -> layer.CommandGenerator[None]:
+        """Forward a part of the response body. What follows an event that waits for look-ups waits, too."""
+        yield from super().state_stream_response_body(event)
+        stream: Any = self.flow.response and self.flow.response.stream
+        if isinstance(event, ResponseData) and getattr(stream, "waiting", False):
+            yield LookupHook(self.flow)
+            yield SendHttp(ResponseData(self.stream_id, stream.waiting), self.context.client)
+            stream.waiting = b""
 
     def _stream_rest(self, reason: str | None) -> layer.CommandGenerator[None]:
         """Send the buffered part of the response, and stream the rest."""

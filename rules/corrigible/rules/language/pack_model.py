@@ -94,11 +94,12 @@ class RefusedText(FileModel):
     pointer: Annotated[Pointers, Field(min_length=1)]
     equals: Any = None
     exists: Literal[True] | None = None
+    begins: Annotated[str, Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
     def _one_condition(self) -> RefusedText:
-        if ("equals" in self.model_fields_set) == (self.exists is not None):
-            raise ValueError("says exactly one of equals, exists")
+        if ["equals" in self.model_fields_set, bool(self.exists), bool(self.begins)].count(True) != 1:
+            raise ValueError("says exactly one of equals, exists, begins")
         return self
 
 

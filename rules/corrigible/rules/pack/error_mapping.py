@@ -91,13 +91,16 @@ class Refusal:
     paths: tuple[tuple[str, ...], ...]
     equals: Json
     """`MISSING` where any value but null will do."""
+    begins: str | None = None
 
     def holds(self, operation: str, body: Json) -> bool:
-        if operation not in self.operations:
+        if self.operations.isdisjoint((operation, EVERY)):
             return False
         return any(self._is_told_by(value) for path in self.paths for value in values_at(body, path))
 
     def _is_told_by(self, value: Json) -> bool:
+        if self.begins is not None:
+            return isinstance(value, str) and value.startswith(self.begins)
         if self.equals is MISSING:
             return value is not None
         return type(value) is type(self.equals) and bool(value == self.equals)
@@ -162,7 +165,12 @@ class ErrorMapping:
 
 def compile_error(text: ErrorText) -> ErrorMapping:
     refusals = [
-        Refusal(frozenset(one.operations), tuple(map(path_of, one.pointer)), MISSING if one.exists else one.equals)
+        Refusal(
+            frozenset(one.operations),
+            tuple(map(path_of, one.pointer)),
+            MISSING if one.exists else one.equals,
+            one.begins,
+        )
         for one in text.refused
     ]
     return ErrorMapping(

@@ -290,6 +290,8 @@ def mapping_problems(manifest: Source, text: PackText) -> Iterator[AuthoringErro
             yield manifest.error(trail, f'"{source.header}" is a credential, which rules never see')
     if text.error is None:
         return
+    if text.dialect == "mcp":
+        return  # its operations are the tools of a server, which says at run time what they are
     if text.error.refused and text.dialect is not None:
         yield manifest.error(("error", "refused"), f'the dialect "{text.dialect}" says which successes are refusals')
     known = set(text.operations.values())
