@@ -541,8 +541,8 @@ _FOLDER = Path(__file__).parent / "lua"
 _TEXTS = {
     "ask": ("common", "ask"),
     "exchange": ("common", "request", "references", "refusal"),
-    "refusal": ("common", "references", "refusal"),
-    "grpc": ("common", "request", "grpc"),
+    "refusal": ("common", "references", "refusal", "memory"),
+    "grpc": ("common", "request", "grpc", "memory"),
     "location": ("references", "location"),
 }
 """What a filter consists of. What is kept of a request is found by who reads its answer only in the same filter."""
@@ -569,8 +569,7 @@ def lua_filter(name: str, gateway: Gateway, *, watches: bool = False) -> str:
         "digests": sorted({*DIGESTS, "etag"}),
         "origin": None if gateway.rewritten is Rewritten.NONE else f"{upstream.scheme}://{upstream.authority.lower()}",
     }
-    is_last = gateway.admin is not None and name in ("refusal", "grpc")  # of an Envoy of ours, which has started then
-    texts = map(_text, [*_TEXTS[name], *(["memory"] if is_last else [])])
+    texts = [_text(one) for one in _TEXTS[name] if one != "memory" or gateway.admin is not None]  # an Envoy of ours
     return "\n".join([f"local CONFIG = {literal(config)}", *texts])
 
 
