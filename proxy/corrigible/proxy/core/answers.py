@@ -157,7 +157,7 @@ ROWS: Final = (
     Row("gone", {Kind.ABSENT, Kind.STATE}, {410}, Answer.TELL, "it is away already", (Fact.TAKES_AWAY,)),
     Row("one of several", {Kind.FIXED}, _REFUSED, Answer.SILENT, "a member is fixed, no resource", (Fact.BESIDE,)),
     Row("somebody", _ALL, {409}, Answer.TELL, "a person decided, and no value changes that", (Fact.OF_SOMEBODY,)),
-    Row("of a thing", _OF_A_THING, {400, 409}, Answer.TELL, "another thing is not meant", (Fact.OF_A_THING,)),
+    Row("of a thing", _OF_A_THING, {409}, Answer.TELL, "another thing is not meant", (Fact.OF_A_THING,)),
     Row("repeated", _ALL, _ANY, Answer.SILENT, "what is repeated may be what is wrong", (Fact.REPEATED,)),
     Row("own state", {Kind.STATE, Kind.LIMIT}, {500}, Answer.SILENT, "it is nobody's task", (Fact.OF_THE_SERVER,)),
     Row("passing", _STANDING, _REFUSED, Answer.WAIT, "it ends by itself", (Fact.PASSING,)),
