@@ -44,7 +44,7 @@ DECIDED: dict[str, tuple[R, int, str, str | None]] = {
         None,
     ),
     "somebody": (R("POST", "/orders", body=ORDER), 409, "only managers may do this", "ESCALATE"),
-    "of a thing": (R("POST", FIRE, body={"batchId": "b-1"}), 409, "Batch b-1 is closed", "ESCALATE"),
+    "of a thing": (R("PATCH", "/kilns/k-1", body={"batchId": "b-7"}), 409, "The batch b-7 is closed", "ESCALATE"),
     "refused value": (R("POST", "/orders", body=ORDER), 409, "That coupon was closed", "MODIFY_PARAMS"),
     "repeated": (R("POST", "/orders", body=ORDER), 412, "That coupon was closed", "MODIFY_PARAMS"),
     "passing": (R("PATCH", "/kilns/k-1", body={"heat": 9}), 409, "Another firing is in progress", "WAIT_AND_RETRY"),
@@ -82,6 +82,10 @@ def test_each_row_decides(row: answers.Row, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(answers._Refusal, "fits", noted)
     assert action(tmp_path, request, status, message) == expected
     assert deciding[:1] == [row.name]
+
+
+def test_a_value_that_is_no_id_is_asked_about(tmp_path: Path) -> None:
+    assert action(tmp_path, R("POST", "/orders", body=ORDER), 409, "The coupon SPRING is closed") == "MODIFY_PARAMS"
 
 
 RIGHTS: list[tuple[str, str, Json, str]] = [

@@ -15,7 +15,7 @@ import graphql as g
 import orjson
 
 from corrigible.adapters.base import Described, InnerCall
-from corrigible.adapters.formats.statement import has_word
+from corrigible.adapters.formats.statement import has_word, told_state
 from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
@@ -39,6 +39,7 @@ from corrigible.rules.schema_repair.suggestion import (
 )
 from corrigible.rules.schema_repair.values import repair_value
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .arguments import (
@@ -291,9 +292,12 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
         return stated[0] if stated else of_code
     in_code, names = frozenset(words(code)), {segments(one.pointer)[-1] for one in call.values()}
     told_names = [one.rpartition(".")[2] for one in extensions.values() if isinstance(one, str)]
-    is_named = not names.isdisjoint(told_names) or any(len(one) > _SHORT and has_word(message, one) for one in names)
+    text = message[:_LONGEST_MESSAGE].replace(".", " ")
+    is_named = not names.isdisjoint(told_names) or any(len(one) > _SHORT and has_word(text, one) for one in names)
     is_state = not _OF_STATE.isdisjoint(in_code) or (_OF_INPUT.isdisjoint(in_code) and not is_named)
-    return _CONFLICT if code and is_state else _LEAST_STATUS
+    if not code:
+        is_state = not is_named and told_state(message) in (Kind.STATE, Kind.IN_USE, Kind.FIXED)
+    return _CONFLICT if is_state else _LEAST_STATUS
 
 
 _SHORT: Final = 2

@@ -53,7 +53,7 @@ class Answer(Enum):
 class Fact(Enum):
     """What is certain of a refusal."""
 
-    OF_A_THING = "the text says what is named by a value that was sent is in this state"
+    OF_A_THING = "the text says of what an id that was sent names that it is in this state"
     REPEATED = "the text repeats a value, or names a member, that was sent"
     PASSING = "the answer says when to come back, or that something else ends by itself"
     OF_SOMEBODY = "the text says who did this, or who may"
@@ -157,7 +157,7 @@ ROWS: Final = (
     Row("gone", {Kind.ABSENT, Kind.STATE}, {410}, Answer.TELL, "it is away already", (Fact.TAKES_AWAY,)),
     Row("one of several", {Kind.FIXED}, _REFUSED, Answer.SILENT, "a member is fixed, no resource", (Fact.BESIDE,)),
     Row("somebody", _ALL, {409}, Answer.TELL, "a person decided, and no value changes that", (Fact.OF_SOMEBODY,)),
-    Row("of a thing", _OF_A_THING, {400, 409}, Answer.TELL, "another thing is not meant", (Fact.OF_A_THING,)),
+    Row("of a thing", _OF_A_THING, {409}, Answer.TELL, "another thing is not meant", (Fact.OF_A_THING,)),
     Row(
         "repeated", _ALL - {Kind.RIGHT}, _ANY, Answer.SILENT, "what is repeated may be what is wrong", (Fact.REPEATED,)
     ),
@@ -245,7 +245,8 @@ class _Refusal:
         place = likely_value(self._error)
         sent = str(value_at(self._request, place)) if place else ""
         things = [thing for one in self._reading.of(*_OF_A_THING) for thing in one.slots.get("thing", ())]
-        return any(has_word(thing, sent) for thing in things)
+        is_id = bool(place) and not _IDS.isdisjoint(words(segments(place)[-1])[-1:])
+        return is_id and any(has_word(thing, sent) for thing in things)
 
     def _is_of_the_server(self) -> bool:
         return not _OF_THE_SERVER.isdisjoint(words(self._error.message))
@@ -281,6 +282,7 @@ _OTHER_CODES: Final = frozenset(
 )
 """Codes of google.rpc that servers send for what is about no value of the request."""
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
+_IDS: Final = frozenset({"id", "ids", "uuid", "key", "number"})
 _VAGUE: Final = frozenset({"id", "name", "type", "value", "data", "item", "key", "status", "state"})
 _OF_THE_SERVER: Final = word_set("server service system database cluster backend hardware storage disk memory api")
 _ENDING: Final = (".under-way", ".locked-by-another")
