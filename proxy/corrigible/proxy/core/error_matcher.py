@@ -54,6 +54,7 @@ from .request_at_fault import (
     is_told_alone,
     may_be_asked,
     may_be_judged,
+    says_little,
     violation_at,
     without_path,
 )
@@ -452,8 +453,9 @@ class ErrorMatcher:
     def _at_likeliest(self, number: int) -> RuleResult | None:
         """Ask at the places that an error is likely about, where nothing else is known."""
         case, error = self._case, self._case.errors[number]
-        if case.match.operation and not case.match.params and case.request.protocol is Protocol.HTTP:
-            error = without_path(error)  # nothing in such a path can be another one
+        is_fixed = bool(case.match.operation) and not case.match.params and case.request.protocol is Protocol.HTTP
+        if is_fixed and not says_little(error.message):
+            error = without_path(error)  # nothing in such a path can be another one, unless the route is what is missed
         is_told = is_told_alone(error, case.exchange.status)
         is_placed = any(one.pointer for one in case.errors if not (is_told and one is error))
         if is_placed or self._settled or not may_be_asked(case, error):
