@@ -83,7 +83,9 @@ def outcome(judge: Engine, request: Request, answer: Json, status: int = 200) ->
     return {"asks": asked, "confirms": agreed.request.body if isinstance(agreed, Next) else len(suggestions)}
 
 
-@pytest.mark.parametrize("server", ["apollo", "ariadne", "gophers", "mercurius", "perl", "ruby", "strawberry", "yoga"])
+@pytest.mark.parametrize(
+    "server", ["apollo", "ariadne", "gophers", "gqlgen", "mercurius", "perl", "ruby", "strawberry", "yoga"]
+)
 def test_recorded(server: str) -> None:
     told = json.loads((RECORDED / f"{server}.json").read_text("utf-8"))
     judge = engine(RECORDED / told["schema"])
@@ -158,6 +160,11 @@ def test_what_follows_a_mutation_of_which_a_part_has_run_is_confirmed() -> None:
         ('mutation { a: remove(id: 1) rename(id: 7, name: "") { id } }', ["a"], True),
         ('mutation { rename(id: 7, name: "") { friends(first: 0) { id } } }', ["rename", "friends"], True),
         ('mutation { rename(id: 7, name: "") { id } }', ["rename"], False),
+        ('mutation { rename(id: 7, name: "") { id } }', ["rename", "name"], False),
+        ('mutation { rename(id: 7, name: "") { name } }', ["rename", "name"], True),
+        ('mutation { rename(id: 7, name: "") { ...N } } fragment N on User { name }', ["rename", "name"], True),
+        ('mutation { rename(id: 7, name: "") { id } }', ["rename", 0], True),
+        ('mutation { a: remove(id: 1) rename(id: 7, name: "") { id } }', ["rename", "name"], True),
         ('query { a: user(id: 1) { id } users(name: "") { id } }', ["users"], False),
         ('mutation { a: remove(id: 1) rename(id: 7, name: "") { id } }', None, True),
     ],
@@ -183,6 +190,41 @@ def test_fields_behind_a_refused_one_have_run_where_there_is_data(own: Path, dat
         written = [str(edit["value"]) for edit in one["patch"] if edit["path"] == "/body/query"]
         assert ("remove" in [text, *written][-1]) is is_kept
         assert one["safety"]["requires_confirmation"]
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "path", "asked"),
+    [
+        ("query ($i: ID!) { user(id: $i) { name } }", {}, ["variable", "i"], ["/body/variables/i"]),
+        ("query ($i: ID!) { variable: user(id: $i) { name } }", {}, ["variable", "i"], None),
+        ("query ($n: String!) { users(name: $n) { id } }", {"n": "Ada"}, ["variable", "n"], None),
+        (
+            "query ($r: Range!) { sold(in: $r) }",
+            {"r": {"from": "1", "to": {}}},
+            ["variable", "r", "to"],
+            ["/body/variables/r/to"],
+        ),
+        ("query ($r: Range!) { sold(in: $r) }", {"r": {"from": "1", "to": 3}}, ["variable", "r", {"a": 1}, 9], None),
+        ("query ($r: Range!) { sold(in: $r) }", {"r": {"from": "1", "to": 3}}, ["variable", "q", "to"], None),
+    ],
+)
+def test_a_path_into_the_variables_is_the_place_of_an_error(
+    own: Path, text: str, variables: Json, path: Json, asked: Json
+) -> None:
+    """A path that begins with the name of a field or that the schema has nothing against sends nothing."""
+    found = outcome(
+        engine(own), posted({"query": text, "variables": variables}), {**refused("no", path=path), "data": None}
+    )
+    assert "sends" not in found
+    if asked is not None:
+        assert found == {"asks": asked, "confirms": 1}
+
+
+def test_a_document_that_is_not_mended_is_no_unknown_operation(own: Path) -> None:
+    exchange = Exchange(posted({"query": "{ near { __typename } }"}), 422, {}, orjson.dumps(refused("Too complex")))
+    with pytest.raises(StopIteration) as done:
+        next(engine(own).decide(exchange))
+    assert done.value.value.reason == "no rule matches, and the description gives no correction"
 
 
 def test_a_header_is_no_argument(own: Path) -> None:

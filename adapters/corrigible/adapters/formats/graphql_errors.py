@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from corrigible.rules.pointer import escape
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -61,9 +62,26 @@ def _of_query(item: Mapping[str, Json], request: Request) -> Violation:
     message, extensions = str(item["message"]), item.get("extensions")
     code = text(extensions, "code") if isinstance(extensions, dict) else ""
     told = (one for one in told_in(message, request) if one.pointer.startswith("/body/variables"))
-    place = next(told, Told("", message))
-    native = {name: one for name, one in others(item).items() if one is not None}
-    return Violation(code, message, place.pointer, place.keyword, native=native)
+    place, variable = next(told, Told("", message)), _variable(item.get("path"), request)
+    left_out = ("path",) if variable else ()
+    native = {name: one for name, one in others(item).items() if one is not None and name not in left_out}
+    return Violation(code, message, variable or place.pointer, place.keyword, native=native)
+
+
+def _variable(path: Json, request: Request) -> str:
+    """Return the place in the variables that a path of gqlparser leads to; empty of a path in an answer."""
+    held, base = (request.query, "/query") if request.body is None else (request.body, "/body")
+    query = held.get("query") if isinstance(held, Mapping) else None
+    match path:
+        case ["variable", str(name), *_] if isinstance(query, str):
+            is_declared = re.search(rf"\$\s*{re.escape(name)}\s*:", query) is not None
+            if is_declared and _VARIABLE.search(query) is None:
+                return f"{base}/variables/{'/'.join(escape(str(one)) for one in path[1:])}"
+    return ""
+
+
+_VARIABLE: Final = re.compile(r"(?<![\w$])variable\b")
+"""The name of a field or an alias, where a path of an answer may begin."""
 
 
 GRAPHQL: Final = GraphQlFormat()

@@ -34,6 +34,8 @@ _SCALARS: Final[Mapping[str, Mapping[str, Json]]] = {
     "Boolean": {"type": "boolean"},
     "ID": {"type": ["string", "integer"]},
 }
+_NOT_NULL: Final[Mapping[str, Json]] = {"not": {"type": "null"}}
+"""What is known of a custom scalar."""
 _MEDIA: Final = "application/json"
 _MOST_VALUES: Final = 200
 
@@ -49,10 +51,12 @@ def json_schema(kind: Any) -> dict[str, Json]:
         return {"type": "string", "enum": list(kind.values)}
     if g.is_input_object_type(kind):
         return {"$ref": f"#/$defs/{kind.name}"}
-    return dict(_SCALARS.get(kind.name, {}))
+    return dict(_SCALARS.get(kind.name, _NOT_NULL))
 
 
 def _or_null(schema: dict[str, Json]) -> dict[str, Json]:
+    if schema == _NOT_NULL:
+        return {}
     if "$ref" in schema:
         return {"$ref": f"{schema['$ref']}?"}
     out = dict(schema)

@@ -179,7 +179,7 @@ class GraphQlDescription(Described):
         paths = [path for one in errors if isinstance(path := one.native.get("path"), list) and path[:1]]
         failed = {str(path[0]) for path in paths}.intersection(called)
         is_run = isinstance(body, dict) and "data" in body and not paths and not self.mended(request, errors, "")
-        if not (failed or is_run) or (len(called) == 1 and all(len(path) == 1 for path in paths)):
+        if not (failed or is_run) or (len(called) == 1 and not any(map(document.is_in_answer, paths))):
             return suggestions
         data = body.get("data") if isinstance(body, dict) else None
         return [self._after_a_part(one, request, sent, failed, isinstance(data, dict)) for one in suggestions]
@@ -444,8 +444,9 @@ class Mending:
         is_changed = False
         asked = {place for place, _ in self._asked}
         for violation, made, call in self._repairs(document):
-            if call.place(violation.pointer)[1] in asked:
+            if (place := call.place(violation.pointer)[1]) in asked:
                 continue
+            self._marks.append(place)
             if self._is_first:
                 ops = made.suggestions[0].get("patch", ()) if made is not None and made.suggestions else ()
                 places = [violation.pointer, *(str(op["path"]) for op in ops if op["op"] == "move")]
@@ -580,7 +581,7 @@ class Mending:
             for one in listed if isinstance(listed, list) else ():
                 if isinstance(one, dict) and (one.get("line"), one.get("column")) in places:
                     return True
-            if any(one and has_word(error.message, one) for one in words):
+            if any(one and (one == error.pointer or has_word(error.message, one)) for one in words):
                 return True
         return False
 

@@ -292,6 +292,14 @@ class Document:
             held = [field]
         return found
 
+    def is_in_answer(self, path: Sequence[Json]) -> bool:
+        """Whether a path leads behind a root field; into its arguments, as some of gqlgen do, the field has not run."""
+        roots = [one for one in self.selected(self.operations) if key(one) == path[0]]
+        names = {key(one) for one in self.selected(roots)}
+        arguments = [getattr(self.contexts[id(one)].definition, "args", {}) for one in roots]
+        inner = [str(one) for one in path[1:2]]
+        return any(one in names or not all(one in args for args in arguments) for one in inner)
+
     def selected(self, nodes: Sequence[Any]) -> list[g.FieldNode]:
         """Return the fields that nodes select, in the order in which they run, with those of fragments."""
         fragments = {one.name.value: one for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)}

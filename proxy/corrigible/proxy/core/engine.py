@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from corrigible.adapters.base import Undescribed
+from corrigible.adapters.base import DescribesDocuments, Undescribed
 from corrigible.adapters.bodies.answer import Answer, read_answer
 from corrigible.proxy.core.loop.attempt_group import Refusal
 from corrigible.proxy.core.loop.detector import Loops
@@ -316,7 +316,7 @@ def _reason_unmatched(case: RefusalCase) -> str:
         return "no rule matches; a map has another operation, which without --spec is not known to be served"
     if case.profile.described is None:
         return "no rule matches"
-    if not case.match.operation:
+    if not case.match.operation and not isinstance(case.description, DescribesDocuments):
         return "no rule matches, and the description has no such operation"
     return "no rule matches, and the description gives no correction"
 
