@@ -47,17 +47,7 @@ from .api_profile import Explanation, RefusalCase, match_with, parse_errors
 from .body_form import violation_of_accept, violation_of_form
 from .evidence import is_within
 from .limits import Limits
-from .request_at_fault import (
-    BESIDE,
-    OF_UNKNOWN,
-    asked_places,
-    is_told_alone,
-    may_be_asked,
-    may_be_judged,
-    says_little,
-    violation_at,
-    without_path,
-)
+from .request_at_fault import BESIDE, OF_UNKNOWN, asked_places, is_told_alone, may_be_asked, may_be_judged, violation_at
 from .several_members import moved_from, repair_several
 from .state import NO_READS, ReadsState, suggest_by_state
 from .verify import drop_invalid
@@ -453,9 +443,6 @@ class ErrorMatcher:
     def _at_likeliest(self, number: int) -> RuleResult | None:
         """Ask at the places that an error is likely about, where nothing else is known."""
         case, error = self._case, self._case.errors[number]
-        is_fixed = bool(case.match.operation) and not case.match.params and case.request.protocol is Protocol.HTTP
-        if is_fixed and not says_little(error.message):
-            error = without_path(error)  # nothing in such a path can be another one, unless the route is what is missed
         is_told = is_told_alone(error, case.exchange.status)
         is_placed = any(one.pointer for one in case.errors if not (is_told and one is error))
         if is_placed or self._settled or not may_be_asked(case, error):

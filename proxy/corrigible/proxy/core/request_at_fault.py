@@ -294,13 +294,6 @@ def asked_places(error: Violation) -> Sequence[LikelyPlace]:
 _WHOLE: Final = frozenset({"/method", "/path"})
 
 
-def without_path(error: Violation) -> Violation:
-    """Return an error with the places that it is likely at without the path, whose share the others have."""
-    left = [one for one in error.likely if one.pointer != "/path"]
-    total = sum(one.probability for one in left) if len(left) < len(error.likely) else 1.0
-    return error._replace(likely=tuple(one._replace(probability=one.probability / total) for one in left))
-
-
 def violation_at(case: RefusalCase, place: LikelyPlace) -> SchemaViolation:
     """Return what to ask for at a place."""
     request = case.request

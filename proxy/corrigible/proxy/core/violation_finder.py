@@ -250,15 +250,7 @@ class ViolationFinder:
                 out.append(misplaced)
             elif near_names(segments(one.pointer)[-1], one.siblings):
                 out.append(one)
-        out = out or [one for one in self.violations_at("") if one.keyword == "required"]
-        if out or error.pointer.count("/") != 3:
-            return out
-        outer = error.at(
-            f"/body/{segments(error.pointer)[-1]}", "required", {}
-        )  # it may be missed outside of a wrapper
-        declared = self._description.declared_place(self._request, self._operation, outer.pointer)
-        lifted = stated_violation(outer, self._request, declared) if declared.schema else None
-        return [] if lifted is None else [lifted]
+        return out or [one for one in self.violations_at("") if one.keyword == "required"]
 
     def _is_known(self, violation: SchemaViolation, error: Violation) -> bool:
         """Whether the server tells of the value of a member that is undeclared, allowed, and no misspelling.
