@@ -69,7 +69,7 @@ def _of_query(item: Mapping[str, Json], request: Request) -> Violation:
 
 
 def _variable(path: Json, request: Request) -> str:
-    """Return the place in the variables that a path leads to, as those of gqlparser do; empty of a path in an answer."""
+    """Return the place in the variables that a path of gqlparser leads to; empty of a path in an answer."""
     held, base = (request.query, "/query") if request.body is None else (request.body, "/body")
     query = held.get("query") if isinstance(held, Mapping) else None
     match path:
