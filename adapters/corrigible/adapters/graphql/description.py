@@ -508,10 +508,7 @@ class Mending:
         return True
 
     def _kinds(self, document: Document) -> Iterator[Splice]:
-        """Yield literals in the form of their type: words of an enum without quotes, texts with them.
-
-        Of a scalar of the server's own its error has the form: a number that has to be a text keeps its digits.
-        """
+        """Yield literals in the form of their type; a number keeps its digits where an error wants a text."""
         told = [stated for one in self._errors if self._is_first for stated in complete(one)]
         places = [place for one in told if one.stated.get("type") == "string" for place in _located(one)]
         for _, _, expected, _, _, node in document.contexts.values() if places else ():
@@ -658,8 +655,7 @@ class Mending:
 
 def _at(node: Any) -> tuple[Json, Json]:
     """Return the line and the column of a node."""
-    start = g.get_location(node.loc.source, node.loc.start)
-    return start.line, start.column
+    return g.get_location(node.loc.source, node.loc.start)
 
 
 def _located(error: Violation) -> list[tuple[Json, Json]]:

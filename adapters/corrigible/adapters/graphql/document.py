@@ -108,7 +108,6 @@ def _is_open(text: str) -> bool:
 
 
 _UNREAD: Final = re.compile(r'"""(?s:.*?)"""|"(?:[^"\\\n]|\\.)*"|#[^\n]*')
-"""Texts and comments: their brackets are no signs."""
 _WORD: Final = re.compile(r"\w+")
 _KEYWORDS: Final = ("query", "mutation", "subscription", "fragment")
 _SLIPS: Final = (

@@ -167,10 +167,7 @@ def _last_elements_first(matched: list[MatchedError]) -> list[MatchedError]:
 
 
 def _together(matched: Sequence[MatchedError]) -> Sequence[RuleResult]:
-    """Return what is suggested about several errors of a call as one: the request may have all values in one text.
-
-    Each has one edit or question: several for one error are what it may be about.
-    """
+    """Return the one edit or question of each of several errors of a call as one: all may change the same text."""
     made = [one for result, _ in matched for one in result.suggestions]
     listed = {name: [each for one in made for each in one.get(name, ())] for name in ("patch", "placeholders")}
     changed = [one for one in (*listed["patch"], *listed["placeholders"]) if one.get("op") != "test"]
