@@ -84,7 +84,7 @@ def outcome(judge: Engine, request: Request, answer: Json, status: int = 200) ->
 
 
 @pytest.mark.parametrize(
-    "server", ["apollo", "ariadne", "gophers", "gqlgen", "mercurius", "perl", "ruby", "strawberry", "yoga"]
+    "server", ["apollo", "ariadne", "gophers", "gqlgen", "mercurius", "perl", "ruby", "strawberry", "webonyx", "yoga"]
 )
 def test_recorded(server: str) -> None:
     told = json.loads((RECORDED / f"{server}.json").read_text("utf-8"))
@@ -374,6 +374,11 @@ def test_what_is_left_out_beside_a_question_is_confirmed(own: Path) -> None:
         ('{ sold(in: {"from": "1", "to": "2"}) }', '{ sold(in: {from: "1", to: "2"}) }'),
         ("mutaton { remove(id = 7) }", "mutation { remove(id : 7) }"),
         ("{ users() { id } }", "{ users { id } }"),
+        ('{ users(name: "Ada (x" { id } }', '{ users(name: "Ada (x") { id } }'),
+        ('{ sold(in: {from: "1", to: "2"} }', ""),
+        ("query ($r: Role { users(role: $r) { id } }", "query ($r: Role) { users(role: $r) { id } }"),
+        ('mutation { rename(id: 7, name: "a" { id } }', 'mutation { rename(id: 7, name: "a") { id } }'),
+        ("{ users(name { id } }", ""),
         ("{ users { id [name] } }", ""),
         ("{ users(name: 'it's') { id } }", ""),
     ],
@@ -402,6 +407,120 @@ def test_what_is_meant_in_other_terms_is_asked_for(tmp_path: Path, text: str, as
     words = "Unknown: lengthHours onlyUnpaid weightG notLate"
     found = outcome(engine(file), posted({"query": text}), refused(words), 400)
     assert found["asks"] == [f"/body/variables/{asked}"]
+
+
+UNIONS = """
+type Query { find: [Found!]!  stay(from: Day!): Stay  book(input: In!): Stay  pay(amount: Money!, of: Int): Stay
+  paid(amount: Money!): Stay  limits(input: Limits!): Stay }
+type Mutation { pay(amount: Money!): Stay }
+scalar Day scalar Money
+union Found = Room | Guest | Stay
+type Room { id: ID! name: String! beds: Int }
+type Guest { id: ID! name: String! email: String }
+type Stay { id: ID! }
+input In { room: ID! weightKg: Float! }
+input Limits { guests: Int! nights: Int! }
+"""
+
+
+@pytest.fixture
+def inn(tmp_path: Path) -> Engine:
+    file = tmp_path / "inn.graphql"
+    file.write_text(UNIONS, "utf-8")
+    return engine(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "fragments"),
+    [
+        ("{ find { id name } }", ["{ ... on Room { id name } }", "{ ... on Guest { id name } }"]),
+        (
+            "{ find { name __typename id } }",
+            [f"{{ ... on {one} {{ name id }} __typename }}" for one in ("Room", "Guest")],
+        ),
+        ("{ find { id beds } }", ["{ ... on Room { id beds } }"]),
+        ("{ find { beds email } }", ["{ ... on Room { beds } ... on Guest { email } }"]),
+        ("{ find { beds } }", ["{ ... on Room { beds } }"]),
+    ],
+)
+def test_all_fields_of_a_union_are_selected_in_one_edit(inn: Engine, text: str, fragments: list[str]) -> None:
+    """Unasked only where each field is one of a single type."""
+    decision = decided(inn, posted({"query": text}), refused("Cannot query field id, name, beds, email"))
+    assert decision is not None
+    suggestions: Any = decision.feedback["suggestions"]
+    sent = [op["value"] for one in suggestions for op in one.get("patch", ()) if op["op"] == "replace"]
+    assert [" ".join(one.split()) for one in sent] == [f"{{ find {one} }}" for one in fragments]
+    is_unasked = isinstance(apply(decision.feedback, posted({"query": text})), Next)
+    assert is_unasked is ("id" not in text)
+
+
+@pytest.mark.parametrize("number", ["1250.00", "-3", "1e3"])
+@pytest.mark.parametrize(("start", "is_write"), [("{ paid", False), ("mutation { pay", True)])
+def test_a_number_that_has_to_be_a_text_keeps_its_digits(inn: Engine, number: str, start: str, is_write: bool) -> None:
+    text = f"{start}(amount: {number}) {{ id }} }}"
+    sent = {"query": text.replace(number, f'"{number}"')}
+    column = text.index(number) + 1
+    found = outcome(inn, posted({"query": text}), refused("Money must be a string, got: FloatValue", column))
+    assert found == ({"asks": [], "confirms": sent} if is_write else {"sends": sent})
+    for message, place in (("Money must be a string", column + 1), ("Money must be positive", column)):
+        assert "sends" not in outcome(inn, posted({"query": text}), refused(message, place))
+
+
+def test_a_number_of_a_known_type_is_no_text(inn: Engine) -> None:
+    text = '{ pay(amount: "1", of: 3) { id } }'
+    found = outcome(inn, posted({"query": text}), refused("It must be a string", text.index("3") + 1))
+    assert "sends" not in found and "query" not in str(found.get("confirms"))
+
+
+@pytest.mark.parametrize(
+    ("body", "confirms"),
+    [
+        ({"query": '{ stay(when: "2031-01-01") { id } }'}, {"query": '{ stay(from: "2031-01-01") { id } }'}),
+        (
+            {"query": "query ($w: Boolean!) { find { ... on Room { id @skip(when: $w) } } }", "variables": {"w": True}},
+            {"query": "query ($w: Boolean!) { find { ... on Room { id @skip(if: $w) } } }", "variables": {"w": True}},
+        ),
+    ],
+)
+def test_the_only_required_argument_takes_the_value_if_that_is_agreed_to(
+    inn: Engine, body: Json, confirms: Json
+) -> None:
+    found = outcome(inn, posted(body), refused("Unknown argument when"), 400)
+    assert found["confirms"] == confirms
+
+
+@pytest.mark.parametrize("hint", ["", " Did you mean weightKg?"])
+def test_what_is_asked_for_takes_the_place_of_what_was_sent(inn: Engine, hint: str) -> None:
+    """A value without a unit may be what is asked for, where the server says so and whoever calls agrees."""
+    query = "query ($i: In!) { book(input: $i) { id } }"
+    request = posted({"query": query, "variables": {"i": {"room": "1", "weight": 2}}})
+    answer = refused(f"Field weight is not defined.{hint}")
+    decision = decided(inn, request, answer, 400)
+    suggestions: Any = decision.feedback["suggestions"] if decision is not None else ()
+    assert [one["pointer"] for one in suggestions[-1]["placeholders"]] == ["/body/variables/i/weightKg"]
+    assert {"op": "remove", "path": "/body/variables/i/weight"} in suggestions[-1]["patch"]
+    agreed = outcome(inn, request, answer, 400)["confirms"]
+    assert agreed == ({"query": query, "variables": {"i": {"room": "1", "weightKg": 2}}} if hint else 1)
+
+
+@pytest.mark.parametrize("is_literal", [True, False])
+def test_two_limits_are_kept_in_one_edit(inn: Engine, is_literal: bool) -> None:
+    written = "{guests: 9, nights: 60}"
+    body: Any = {"query": f"{{ limits(input: {written}) {{ id }} }}"}
+    if not is_literal:
+        body = {
+            "query": "query ($i: Limits!) { limits(input: $i) { id } }",
+            "variables": {"i": {"guests": 9, "nights": 60}},
+        }
+    told = {
+        f"input.{name}": [f"The input.{name} must not be greater than {most}."]
+        for name, most in (("guests", 6), ("nights", 30))
+    }
+    answer = refused("Validation failed.", path=["limits"], extensions={"validation": told})
+    decision = decided(inn, posted(body), answer)
+    assert decision is not None and len(decision.feedback["suggestions"]) == 1
+    mended = outcome(inn, posted(body), answer)["confirms"]
+    assert str(mended) == str(body).replace("9", "6").replace("60", "30")
 
 
 def test_values_of_directives_and_defaults_are_mended(own: Path) -> None:

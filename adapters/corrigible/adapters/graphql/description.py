@@ -15,7 +15,7 @@ import graphql as g
 import orjson
 
 from corrigible.adapters.base import Described, InnerCall
-from corrigible.adapters.formats.statement import has_word, told_state
+from corrigible.adapters.formats.statement import complete, has_word, told_state
 from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
@@ -326,6 +326,8 @@ class Mending:
         )
         """What the server asks back about."""
         self._is_sure = True
+        self._doubt = ""
+        """What is asked beside an edit that is to be confirmed."""
         self._kind = ""
         """What all operations of the document are."""
         self._is_first = True
@@ -358,7 +360,7 @@ class Mending:
             self._is_first = False
             if proposal is not None:
                 return repair_of(proposal, _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if proposal.suggestions else None
-        return None
+        return repair_of(self._left([]), _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if self._doubt else None
 
     def _document(self, text: str, ast: g.DocumentNode) -> Document:
         return Document(self._description.schema, text, ast, self._variables, self._told)
@@ -417,10 +419,11 @@ class Mending:
         if not left:
             return Proposal([])
         problem = left[0]
-        made = [self._of_fix(one, problem) for one in problem.fixes[:_MOST_OPTIONS]]
-        if len(made) == 1:
-            question = () if made[0].get("placeholders") else self._question(problem.question).suggestions
-            return Proposal([confirmed(made[0]), *question])
+        if len(problem.fixes) == 1:
+            self._text = spliced(self._text, self._taken(problem.fixes[0], ()))
+            self._is_sure, self._doubt = False, self._doubt or problem.question
+            return None
+        made = [self._of_fix(one) for one in problem.fixes[:_MOST_OPTIONS]]
         return options(made, self._group) if made else self._question(problem.question)
 
     def _taken(self, fix: Fix, before: Sequence[Splice]) -> Sequence[Splice]:
@@ -431,17 +434,15 @@ class Mending:
         self._asked += [(f"{self._sent.base}/variables/{name}", json_schema(kind)) for name, kind in fix.asked]
         return fix.splices
 
-    def _of_fix(self, fix: Fix, problem: Problem) -> dict[str, Json]:
+    def _of_fix(self, fix: Fix) -> dict[str, Json]:
         asked = [(f"{self._sent.base}/variables/{name}", json_schema(kind)) for name, kind in fix.asked]
-        text = spliced(self._text, fix.splices)
-        return self._edit(f"{problem.question.partition('.')[0]}. {fix.message}", text, asked=asked, is_sure=False)
+        return self._edit(fix.message, spliced(self._text, fix.splices), asked=asked, is_sure=False)
 
     # Values
 
     def _by_values(self, document: Document) -> Proposal | None:
         """Do what is sure about variables and literals; return what is left, or all that was done."""
         left: list[tuple[Repair, Call]] = []
-        is_changed = False
         asked = {place for place, _ in self._asked}
         for violation, made, call in self._repairs(document):
             if (place := call.place(violation.pointer)[1]) in asked:
@@ -451,17 +452,14 @@ class Mending:
                 ops = made.suggestions[0].get("patch", ()) if made is not None and made.suggestions else ()
                 places = [violation.pointer, *(str(op["path"]) for op in ops if op["op"] == "move")]
                 self._marks += [violation.value, *(one.rpartition("/")[2] for one in places)]
-            only = made.suggestions[0] if made is not None and len(made.suggestions) == 1 else None
             if made is None:
                 continue
-            is_edit = only is not None and "placeholders" not in only
-            if only is not None and is_edit and self._is_applied(call.outward(only), only, violation):
-                is_changed = True
-                break
+            only = made.suggestions[0] if len(made.suggestions) == 1 else {"placeholders": ()}
+            if "placeholders" not in only and self._is_applied(call.outward(only), only, violation):
+                return None
             left.append((made, call))
-        if not is_changed and not left and (splices := list(self._kinds(document))):
-            self._text, is_changed = spliced(self._text, splices), True
-        if is_changed:
+        if not left and (splices := list(self._kinds(document))):
+            self._text = spliced(self._text, splices)
             return None
         if not left and document.wrong_values():
             return self._question(_VALUE)
@@ -485,7 +483,7 @@ class Mending:
                 name = _last(violation.pointer)
                 if violation.keyword == "required" and name in meant.values():
                     continue  # asked for instead of the unknown one
-                made = _other_value(violation, request, meant[name]) if name in meant else None
+                made = _other_value(violation, request, meant[name], self._told) if name in meant else None
                 yield violation, made or repair(violation, request, self._group), call
 
     def _is_applied(self, edited: Edited | None, suggestion: Mapping[str, Any], violation: SchemaViolation) -> bool:
@@ -511,7 +509,16 @@ class Mending:
         return True
 
     def _kinds(self, document: Document) -> Iterator[Splice]:
-        """Yield literals in the form of their type: words of an enum without quotes, texts with them."""
+        """Yield literals in the form of their type; a number keeps its digits where an error wants a text."""
+        told = [stated for one in self._errors if self._is_first for stated in complete(one)]
+        places = [place for one in told if one.stated.get("type") == "string" for place in _located(one)]
+        for _, _, expected, _, _, node in document.contexts.values() if places else ():
+            kind, is_number = g.get_named_type(expected), isinstance(node, g.IntValueNode | g.FloatValueNode)
+            if is_number and _at(node) in places and g.is_scalar_type(kind) and not g.is_specified_scalar_type(kind):
+                self._note("Write the number as a text.")
+                self._marks.append(node)
+                self._is_sure = self._is_sure and self._kind == "query"
+                yield *span(node), f'"{node.value}"'
         for node, kind in document.wrong_values():
             value, schema = literal(node), json_schema(kind)
             schema["$defs"] = needed(schema, self._description.defined)
@@ -528,7 +535,7 @@ class Mending:
 
     def _left(self, left: Sequence[tuple[Repair, Call]]) -> Proposal:
         """Return what is done, with what is left to ask: values together, of alternatives the first."""
-        splices, asked = list[Splice](), list[tuple[str, Mapping[str, Json]]]()
+        splices, ops, asked = list[Splice](), list[dict[str, Json]](), list[tuple[str, Mapping[str, Json]]]()
         is_kept = True
         for made, call in left:
             outward = [(call.outward(one), one) for one in made.suggestions]
@@ -539,14 +546,16 @@ class Mending:
             if not known:
                 return self._question(_VALUE)
             splices += known[0][0].splices
+            ops += known[0][0].ops
             asked += known[0][0].asked
             safety = known[0][1]["safety"]
             is_kept = is_kept and not safety.get("requires_confirmation") and not safety.get("loses")
             self._said.append(str(known[0][1]["message"]))
         if not (left or self._said or self._asked):
             return Proposal([])
-        made_of_all = self._edit("", spliced(self._text, splices), asked=asked)
-        return Proposal([made_of_all if is_kept else confirmed(made_of_all)])
+        made_of_all = self._edit("", spliced(self._text, splices), more=ops, asked=asked)
+        question = self._question(self._doubt).suggestions if self._doubt and "placeholders" not in made_of_all else ()
+        return Proposal([made_of_all if is_kept else confirmed(made_of_all), *question])
 
     def _with(self, edited: Edited, message: str) -> dict[str, Json]:
         text = spliced(self._text, edited.splices)
@@ -567,23 +576,19 @@ class Mending:
 
     def is_told(self) -> bool:
         """Whether an error of the server is about something that is wrong by the schema, too."""
-        places, words = set[tuple[int, int]](), set[str]()
+        places, words = list[tuple[Json, Json]](), set[str]()
         for mark in self._marks:
             if isinstance(mark, g.Node) and mark.loc is not None:
-                start = g.get_location(mark.loc.source, mark.loc.start)
-                places.add((start.line, start.column))
+                places.append(_at(mark))
                 name = getattr(mark, "name", None) or getattr(getattr(mark, "variable", None), "name", None) or mark
                 words.add(str(getattr(name, "value", "")))
             elif isinstance(mark, str | int | float):
                 words.add(str(mark))
-        for error in self._errors:
-            listed = error.native.get("locations")
-            for one in listed if isinstance(listed, list) else ():
-                if isinstance(one, dict) and (one.get("line"), one.get("column")) in places:
-                    return True
-            if any(one and (one == error.pointer or has_word(error.message, one)) for one in words):
-                return True
-        return False
+        if any(one in places for error in self._errors for one in _located(error)):
+            return True
+        return any(
+            one and (one == error.pointer or has_word(error.message, one)) for error in self._errors for one in words
+        )
 
     def _edit(
         self,
@@ -625,13 +630,10 @@ class Mending:
             patch += _writing(self._request, base, text)
         held = self._request.body if base == "/body" else self._request.query
         lacks = isinstance(held, Mapping) and not isinstance(held.get("variables"), dict)
+        places = [*(str(one["path"]) for one in ops), *(place for place, _ in asked)]
         if self._sent.is_text and ops and ops[0]["path"] != "/body/variables":
             patch.append({"op": "replace", "path": "/body/variables", "value": dict(self._sent.variables)})
-        elif (
-            lacks
-            and not self._sent.is_text
-            and any(place.startswith(f"{base}/variables") for place in _places(ops, asked))
-        ):
+        elif lacks and not self._sent.is_text and any(one.startswith(f"{base}/variables") for one in places):
             patch.append({"op": "add", "path": f"{base}/variables", "value": {}})
         return [*patch, *ops]
 
@@ -652,6 +654,18 @@ class Mending:
         if isinstance(evidence := out.get("evidence"), dict) and "pointer" in evidence:
             out["evidence"] = {**evidence, "pointer": f"{self._sent.base}/query"}
         return out
+
+
+def _at(node: Any) -> tuple[Json, Json]:
+    """Return the line and the column of a node."""
+    return g.get_location(node.loc.source, node.loc.start)
+
+
+def _located(error: Violation) -> list[tuple[Json, Json]]:
+    """Return the lines and columns that an error tells."""
+    listed = error.native.get("locations")
+    places = listed if isinstance(listed, list) else ()
+    return [(one.get("line"), one.get("column")) for one in places if isinstance(one, dict)]
 
 
 def _plain(text: str) -> str:
@@ -686,13 +700,19 @@ def _required(schema: Mapping[str, Any]) -> Sequence[str]:
     return schema.get(REQUIRED) or schema.get("required") or ()
 
 
-def _other_value(violation: SchemaViolation, request: Request, meant: str) -> Repair | None:
-    """Ask for a member instead of an unknown one that says it in other terms, or offer to leave it out."""
+def _other_value(violation: SchemaViolation, request: Request, meant: str, told: Collection[str]) -> Repair | None:
+    """Ask for a member instead of an unknown one that says it in other terms, or offer to leave it out.
+
+    Where the server asks back about the member, and the unknown one has no unit of its own, its value is offered.
+    """
     place = f"{violation.pointer.rpartition('/')[0]}/{escape(meant)}"
     ops = guarded_ops(request, violation.pointer, violation.value, {"op": "remove", "path": violation.pointer})
     message = f"Give {meant}, if it is what was meant: its value may be another one."
     asked = ask(violation, request, message, places=[(place, members(violation.schema).get(meant, {}))])
     made = [{**one, "patch": ops} for one in asked.suggestions] if ops else []
+    if ops and meant in told and {*words(_last(violation.pointer))} < {*words(meant)}:
+        moved = [*ops[:-1], {"op": "move", "from": violation.pointer, "path": place}]
+        made.insert(0, edit(violation, request, moved, f"Send it as {meant}, if it is.", requires_confirmation=True))
     if meant not in _required(violation.schema):
         made += without(violation, request, "Leave it out, if the call may do without it.").suggestions
     return repair_of(Proposal(made), _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if made else None
@@ -700,10 +720,6 @@ def _other_value(violation: SchemaViolation, request: Request, meant: str) -> Re
 
 def _last(pointer: Json) -> str:
     return segments(str(pointer))[-1]
-
-
-def _places(ops: Sequence[Mapping[str, Json]], asked: Sequence[tuple[str, Mapping[str, Json]]]) -> list[str]:
-    return [*(str(one["path"]) for one in ops), *(place for place, _ in asked)]
 
 
 def _after(variables: dict[str, Json], ops: Sequence[Mapping[str, Any]], base: str) -> dict[str, Json] | None:

@@ -90,6 +90,8 @@ def _without_slip(text: str, at: int) -> str:
     """Return a document with the sign at a place in the form that GraphQL has for it; empty where none is known."""
     if at >= len(text.rstrip()):
         return text.rstrip() + "}"
+    if text[at] == "{" and _is_open(before := text[:at].rstrip()):
+        return f"{before}){text[len(before) :]}"
     if (word := _WORD.match(text, at)) is not None and len(near := near_names(word[0], _KEYWORDS)) == 1:
         return text[:at] + near[0] + text[word.end() :]
     for pattern, form in _SLIPS:
@@ -99,6 +101,13 @@ def _without_slip(text: str, at: int) -> str:
     return ""
 
 
+def _is_open(text: str) -> bool:
+    """Whether a text ends behind a whole argument, in brackets that are not closed."""
+    inside = _UNREAD.sub("", text).rpartition("(")[2]
+    return ")" not in inside and all(inside.count(one) == inside.count(other) for one, other in ("{}", "[]"))
+
+
+_UNREAD: Final = re.compile(r'"""(?s:.*?)"""|"(?:[^"\\\n]|\\.)*"|#[^\n]*')
 _WORD: Final = re.compile(r"\w+")
 _KEYWORDS: Final = ("query", "mutation", "subscription", "fragment")
 _SLIPS: Final = (
@@ -125,18 +134,12 @@ def _joined(splices: Sequence[Splice]) -> tuple[Splice, ...]:
     """Return splices with those at one place as one."""
     out: dict[tuple[int, int], str] = {}
     for start, end, text in splices:
-        before = out.get((start, end), "")
-        if before.endswith(")") and text.startswith(("(", " (")):  # two variables of an operation that had none
-            text = f"{before[:-1]}, {text.lstrip(' (')}"
-            before = ""
-        elif before.endswith("}") and text.startswith("{"):  # two fields of an object that has none
-            text = f"{before[:-1]}, {text[1:]}"
-            before = ""
-        elif before.endswith(") "):
-            text = f"{before[:-2]}, {text.partition('(')[2]}"
-            before = ""
-        out[(start, end)] = before + text
+        out[start, end] = _BETWEEN.sub(", ", f"{out.get((start, end), '')}\0{text}").replace("\0", "")
     return tuple((*place, text) for place, text in out.items())
+
+
+_BETWEEN: Final = re.compile(r"\) ?\0(?:\w+ )? ?\(|\}\0\{")
+"""Between two variables of an operation, or two fields of an object, that had none."""
 
 
 def span(node: Any) -> tuple[int, int]:
@@ -160,14 +163,15 @@ def _renamed(said: str, node: Any, name: str, near: Sequence[str], *, may_be_sur
 
 
 def meant_instead(name: str, free: Sequence[str], required: Sequence[str]) -> str:
-    """Return the only name that an unknown one may be about in other terms: another unit, the opposite, another date.
+    """Return the only name that an unknown one may be about in other terms: another unit, the opposite.
 
     The value that was sent is none for it. Empty where the name may be meant, or nothing may.
     """
     if near := near_names(name, free):
         return near[0] if len(near) == 1 and is_other_meaning(name, near[0]) else ""
     own = frozenset(words(name))
-    found = [one for one in free if any(len(word) > _SHORT for word in own.intersection(words(one)))] or [*required]
+    found = [one for one in free if any(len(word) > _SHORT for word in own.intersection(words(one)))]
+    found = found or [one for one in required if is_other_meaning(name, one) or not _NEGATING.isdisjoint(own)]
     if len(found) != 1:
         return ""
     other = frozenset(words(found[0]))
@@ -175,7 +179,7 @@ def meant_instead(name: str, free: Sequence[str], required: Sequence[str]) -> st
 
 
 _SHORT: Final = 2
-_NEGATING: Final = frozenset({"no", "non", "not", "dont", "never", "without", "skip", "exclude", "disable"})
+_NEGATING: Final = frozenset({"no", "non", "not", "dont", "never", "unless", "without", "skip", "exclude", "disable"})
 
 
 def removed(node: Any, text: str) -> Splice:
@@ -256,7 +260,9 @@ class Document:
         if rule == v.ValuesOfCorrectTypeRule.__name__:
             return None  # values are judged by the schema of their type
         mend, question = _RULES.get(rule, _RULES[_OTHER])
-        fixes = tuple(mend(self, *nodes)) if mend is not None and nodes else ()
+        made = mend(self, *nodes) if mend is not None and nodes else ()
+        said = question.partition(".")[0]
+        fixes = tuple(one if one.is_sure else one._replace(message=f"{said}. {one.message}") for one in made)
         return Problem(rule if rule in _RULES else _OTHER, nodes, fixes, question + self._known(rule, nodes))
 
     def _known(self, rule: str, nodes: tuple[Any, ...]) -> str:
@@ -337,11 +343,16 @@ class Document:
         for one in sorted(self._told.intersection(fields)) if not near else ():
             if _fits(fields[one], node) and _has_selected(fields[one], node):
                 yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
-        types = self.schema.get_possible_types(context.parent) if g.is_abstract_type(context.parent) else ()
-        owners = [one for one in types if name in one.fields and _fits(one.fields[name], node)] if not near else []
+        types = [] if near or not g.is_abstract_type(context.parent) else self.schema.get_possible_types(context.parent)
+        selected = [one for one in context.above.selections if isinstance(one, g.FieldNode)]
+        beside = [one for one in selected if one.name.value not in fields]
+        together = [one for one in types if all(_has(one, other) for other in beside)]
+        nodes, owners = (beside, together) if together else ([node], [one for one in types if _has(one, node)])
         for owner in owners:
-            text = f"... on {owner} {{ {self._text(node)} }}"
-            yield Fix(f"Select it where the object is of type {owner}.", ((*span(node), text),), len(owners) == 1)
+            text = f"... on {owner} {{ {' '.join(self.text[slice(*span(one))] for one in nodes)} }}"
+            splices = ((*span(nodes[0]), text), *(removed(one, self.text) for one in nodes[1:]))
+            is_sure = len(nodes) == sum(_has(one, other) for one in types for other in nodes)
+            yield Fix(f"Select it where the object is of type {owner}.", splices, is_sure)
         if not (near or owners or self._told.intersection(fields)):
             yield from self._without(node)
 
@@ -371,9 +382,10 @@ class Document:
             yield self._other_value(node, meant, definition.args[meant].type)
             if meant in required:
                 return
-        near = near_names(node.name.value, free) or (required if len(required) == 1 else [])
-        near = near if not meant else []
-        yield from _renamed("Name the argument", node.name, node.name.value, near)
+        near = near_names(node.name.value, free) if not meant else []
+        only = required if len(required) == 1 and not (near or meant) else []
+        yield from _renamed("Name the argument", node.name, node.name.value, near or only, may_be_sure=not only)
+        near = near or only
         told = sorted(self._told.intersection(free)) if not near and not meant else []
         for one in told:
             yield Fix(f"Name the argument {one}, if it is what was meant.", ((*span(node.name), one),))
@@ -495,7 +507,7 @@ class Document:
         if id(node) in self._given:
             return
         self._given.add(id(node))
-        definition = self._definition(node)
+        definition = self.contexts[id(node)].definition
         given = {one.name.value for one in node.arguments or ()}
         missing = [name for name, one in definition.args.items() if g.is_required_argument(one) and name not in given]
         operation = self.operations[0]
@@ -566,15 +578,6 @@ class Document:
         g.visit(self.ast, Uses())
         return nodes
 
-    def _definition(self, node: Any) -> Any:
-        if isinstance(node, g.DirectiveNode):
-            return self.schema.get_directive(node.name.value)
-        return self.contexts[id(node)].definition
-
-    def _text(self, node: Any) -> str:
-        start, end = span(node)
-        return self.text[start:end]
-
 
 class _Collector(g.Visitor):
     """Notes what the schema has for each node."""
@@ -602,6 +605,11 @@ def _fits(definition: g.GraphQLField, node: g.FieldNode) -> bool:
     given = [one.name.value for one in node.arguments or ()]
     is_taken = all(one in definition.args or near_names(one, [*definition.args]) for one in given)
     return is_object == (node.selection_set is not None) and is_taken
+
+
+def _has(kind: Any, node: g.FieldNode) -> bool:
+    """Whether a type has a field that is selected."""
+    return node.name.value in kind.fields and _fits(kind.fields[node.name.value], node)
 
 
 def _has_selected(definition: g.GraphQLField, node: g.FieldNode) -> bool:

@@ -166,6 +166,22 @@ def _last_elements_first(matched: list[MatchedError]) -> list[MatchedError]:
     return out
 
 
+def _together(matched: Sequence[MatchedError]) -> Sequence[RuleResult]:
+    """Return the one edit or question of each of several errors of a call as one: all may change the same text."""
+    made = [one for result, _ in matched for one in result.suggestions]
+    listed = {name: [each for one in made for each in one.get(name, ())] for name in ("patch", "placeholders")}
+    changed = [one for one in (*listed["patch"], *listed["placeholders"]) if one.get("op") != "test"]
+    is_apart = len({one.get("path", one.get("pointer")) for one in changed}) == len(changed)
+    is_plain = all("steps" not in one and one["action"] == "MODIFY_PARAMS" for one in made)
+    if not (is_apart and is_plain and len(made) == len({id(error) for _, error in matched}) > 1):
+        return [result for result, _ in matched]
+    out = {**made[0], **{name: one for name, one in listed.items() if one}, "parameters": {}}
+    out |= {"applicability": "HAS_PLACEHOLDERS"} if listed["placeholders"] else {}
+    out["message"] = " ".join(dict.fromkeys(str(one.get("message", "")) for one in made))
+    out["safety"] = {name: flag for one in made for name, flag in one["safety"].items() if flag or one is made[0]}
+    return [matched[0].result.with_suggestions([out])]
+
+
 def _removed_element(result: RuleResult) -> tuple[str, int] | None:
     ops = [op for one in result.suggestions for op in one.get("patch", ()) if op["op"] == "remove"]
     around, _, last = str(ops[0]["path"]).rpartition("/") if len(ops) == 1 else ("", "", "")
@@ -252,7 +268,7 @@ class ErrorMatcher:
         errors = parse_errors(match, inner.exchange, inner.body)[: self._limits.errors]
         case = RefusalCase(inner.exchange, match, inner.body, inner.body, errors)
         results: list[RuleResult] = []
-        for result, _ in (yield from suggest(case, self._limits)):
+        for result in _together((yield from suggest(case, self._limits))):
             made = [one for one in map(inner.outward, result.suggestions) if one is not None]
             source = result.rule
             weighed = source._replace(is_weighed=True) if isinstance(source, RepairSource) else source
