@@ -454,7 +454,7 @@ class Document:
         parent = self.contexts[id(node)].parent
         if isinstance(node, g.InlineFragmentNode) and node.type_condition and g.is_composite_type(parent):
             yield Fix(f"Select it on {parent}.", ((*span(node.type_condition), str(parent)),))
-        yield Fix("Leave it out: no object there is of its type.", (removed(node, self.text),))
+        yield from self._without(node)
 
     def overlap(self, *nodes: Any) -> Iterator[Fix]:
         """Give the second of two different fields of one name an alias."""
