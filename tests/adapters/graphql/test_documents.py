@@ -571,6 +571,28 @@ def test_a_code_of_its_own_that_names_no_argument_is_about_a_state(
     assert found.get("asks", []) == asked
 
 
+@pytest.mark.parametrize(
+    ("extensions", "message"),
+    [
+        ({}, "Internal server error"),
+        ({}, "internal system error"),
+        ({}, "calendar backend: connection reset by peer"),
+        ({"exception": {"errcode": "55000"}}, "User 7 has already been renamed"),
+        ({"exception": {"errcode": "42501"}}, "A locked name can only be handled by the names team"),
+        ({"exception": {"errcode": "53400"}}, "Too many names for this account"),
+        ({"exception": {"errcode": "58000"}}, "name printer 4 does not answer"),
+    ],
+)
+def test_faults_rights_and_states_without_a_code_ask_for_no_value(own: Path, extensions: Json, message: str) -> None:
+    """Codes as PostGraphile 5 shows those of PostgreSQL."""
+    request = posted({"query": 'mutation { rename(id: 7, name: "a") { id } }'})
+    answer = refused(message, path=["rename"], extensions=extensions)
+    assert not outcome(engine(own), request, answer).get("asks")
+    wrong: Json = {"exception": {"errcode": "23514"}}
+    found = outcome(engine(own), request, refused("name is too short", path=["rename"], extensions=wrong))
+    assert found["asks"] == ["/body/variables/name"]
+
+
 def test_the_pause_of_an_error_is_told(own: Path) -> None:
     for message, more in (("Slow down. Try again in 30 seconds.", {}), ("Slow down.", {"retryAfter": 30})):
         extensions: Json = {"code": "RATE_LIMITED", **more}

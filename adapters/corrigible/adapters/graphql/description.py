@@ -15,7 +15,7 @@ import graphql as g
 import orjson
 
 from corrigible.adapters.base import Described, InnerCall
-from corrigible.adapters.formats.statement import complete, has_word, told_state
+from corrigible.adapters.formats.statement import complete, has_word, is_down, is_fault, told_state
 from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
@@ -244,7 +244,7 @@ class GraphQlDescription(Described):
         inner = replace(
             exchange,
             request=call.request(),
-            status=_status(error.code, more, call, error.message),
+            status=_status(error.code or _of_database(told), more, call, error.message),
             headers={"content-type": "application/json"},
             body=orjson.dumps(body),
         )
@@ -261,6 +261,7 @@ _MAY_RUN_AGAIN: Final = "A part of this mutation may have run already, and would
 _LEFT_OUT_AS_RUN: Final = "The fields of the mutation that have run already are left out."
 _OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage"})
 _CONFLICT: Final = 409
+_FAULT: Final = 500
 _STATUSES: Final[Mapping[str, int]] = {
     **{"UNAUTHENTICATED": 401, "UNAUTHORIZED": 401, "AUTHENTICATION_ERROR": 401},
     **{"FORBIDDEN": 403, "PERMISSION_DENIED": 403, "ACCESS_DENIED": 403},
@@ -275,6 +276,11 @@ _STATUSES: Final[Mapping[str, int]] = {
     },
 }
 """By the code of an error: the status of HTTP that says the same."""
+_SQLSTATES: Final[Mapping[str, str]] = {
+    **{"42501": "FORBIDDEN", "28": "UNAUTHENTICATED", "55": "STATE", "25": "STATE", "53": "LIMIT", "54": "LIMIT"},
+    **dict.fromkeys(("08", "57", "58", "XX", "F0"), "INTERNAL"),
+}
+"""By classes of a database's codes (ISO 9075-2, section 24.1; PostgreSQL, appendix A): a code that says the same."""
 _OF_INPUT: Final = word_set(
     "input argument arguments validation valid invalid bad request parse format range required missing unknown found"
     " type value error graphql user malformed unsupported constraint"
@@ -282,6 +288,13 @@ _OF_INPUT: Final = word_set(
 _OF_STATE: Final = word_set("state status conflict precondition limit quota")
 """Words of codes. A code of a server's own that has none of the first is about a state."""
 _LEAST_STATUS: Final = 400
+
+
+def _of_database(extensions: Json) -> str:
+    """Return a code for the one of a database that the extensions have of an exception; empty where they have none."""
+    raised = extensions.get("exception") if isinstance(extensions, dict) else None
+    state = str(raised.get("errcode") or raised.get("sqlState") or "") if isinstance(raised, dict) else ""
+    return _SQLSTATES.get(state, _SQLSTATES.get(state[:2], ""))
 
 
 def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str) -> int:
@@ -296,6 +309,8 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
     is_named = not names.isdisjoint(told_names) or any(len(one) > _SHORT and has_word(text, one) for one in names)
     is_state = not _OF_STATE.isdisjoint(in_code) or (_OF_INPUT.isdisjoint(in_code) and not is_named)
     if not code:
+        if is_fault(message) or is_down(message):
+            return _FAULT
         is_state = not is_named and told_state(message) in (Kind.STATE, Kind.IN_USE, Kind.FIXED)
     return _CONFLICT if is_state else _LEAST_STATUS
 
