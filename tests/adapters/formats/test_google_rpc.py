@@ -228,6 +228,15 @@ def test_a_path_from_the_request_on() -> None:
     assert one.pointer == "/body/items/1/sku"
 
 
+@pytest.mark.parametrize("more", [{}, {"field": ""}, {"field": None}])
+def test_a_violation_without_a_field_is_of_the_whole(more: dict[str, Any]) -> None:
+    """As Gemini refuses a name that it does not know at the root."""
+    text = 'Invalid JSON payload received. Unknown name "max_tokens": Cannot find field.'
+    detail = any_of("google.rpc.BadRequest", fieldViolations=[{"description": text, **more}])
+    (one,) = read(status(detail))
+    assert (one.pointer, one.message) == ("", text)
+
+
 def broken(rule: str, message: str, field: str, **step: Any) -> Violation:
     """Return one violation of protovalidate, in the JSON of a gateway without descriptors."""
     element = {"fieldName": field, "fieldNumber": 1, **step}

@@ -191,9 +191,9 @@ def without_foreign_step(place: str, constraint: str, request: Request) -> str:
     Servers add names of their own: of a parameter, of a type (`$input`), of a union's branch (`tools.0.custom.name`).
     Those of Jakarta Validation begin with two, the method and its parameter: `create.order.address.city`.
     """
-    part, *parts = segments(place)
+    part, *parts = segments(place) or [""]
     parent = place.rpartition("/")[0]
-    if is_there(place, request) or len(parts) < 2:
+    if len(parts) < 2 or is_there(place, request):
         return place
     if (around := value_at(request, parent)) is not MISSING:
         is_inside = isinstance(around, Mapping) or (isinstance(around, list) and not parts[-1].isalpha())
