@@ -196,12 +196,12 @@ class Call:
         context = document.contexts[id(node)]
         self.node, self.name = node, f"{context.parent}.{node.name.value}"
         self.definition: Any = context.definition
-        self._method = "GET" if document.kind == "query" else "POST"
         body = {one.name.value: literal(one.value, variables) for one in node.arguments or ()}
         self.body = {name: value for name, value in body.items() if value is not MISSING}
 
     def request(self) -> Request:
-        return Request(self._method, f"/{self.name}", headers={"content-type": _MEDIA}, body=self.body)
+        method = "GET" if self._document.kind == "query" else "POST"
+        return Request(method, f"/{self.name}", headers={"content-type": _MEDIA}, body=self.body)
 
     def values(self) -> Iterator[Leaf]:
         """Yield the values that are sent, as far as they are looked at."""
@@ -325,7 +325,6 @@ class Variables(Call):
     def __init__(self, document: Document, variables: Mapping[str, Json], base: str) -> None:
         self._document, self._base, self._variables = document, base, variables
         self.name, self.body = "variables", dict(variables)
-        self._method = "GET" if document.kind == "query" else "POST"
 
     def place(self, pointer: str) -> tuple[Any, str]:
         return None, self._base + pointer.removeprefix("/body")

@@ -263,17 +263,12 @@ _OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage
 _CONFLICT: Final = 409
 _FAULT: Final = 500
 _STATUSES: Final[Mapping[str, int]] = {
-    **{"UNAUTHENTICATED": 401, "UNAUTHORIZED": 401, "AUTHENTICATION_ERROR": 401},
-    **{"FORBIDDEN": 403, "PERMISSION_DENIED": 403, "ACCESS_DENIED": 403},
-    **{"TOO_MANY_REQUESTS": 429, "RATE_LIMITED": 429, "THROTTLED": 429, "RATE_LIMIT_EXCEEDED": 429},
-    **{"INTERNAL_SERVER_ERROR": 500, "INTERNAL": 500, "INTERNAL_ERROR": 500},
-    **{
-        "SERVICE_UNAVAILABLE": 503,
-        "UNAVAILABLE": 503,
-        "GATEWAY_TIMEOUT": 504,
-        "DEADLINE_EXCEEDED": 504,
-        "TIMEOUT": 504,
-    },
+    **dict.fromkeys(("UNAUTHENTICATED", "UNAUTHORIZED", "AUTHENTICATION_ERROR"), 401),
+    **dict.fromkeys(("FORBIDDEN", "PERMISSION_DENIED", "ACCESS_DENIED"), 403),
+    **dict.fromkeys(("TOO_MANY_REQUESTS", "RATE_LIMITED", "THROTTLED", "RATE_LIMIT_EXCEEDED"), 429),
+    **dict.fromkeys(("INTERNAL_SERVER_ERROR", "INTERNAL", "INTERNAL_ERROR"), _FAULT),
+    **dict.fromkeys(("SERVICE_UNAVAILABLE", "UNAVAILABLE"), 503),
+    **dict.fromkeys(("GATEWAY_TIMEOUT", "DEADLINE_EXCEEDED", "TIMEOUT"), 504),
 }
 """By the code of an error: the status of HTTP that says the same."""
 _SQLSTATES: Final[Mapping[str, str]] = {
@@ -303,14 +298,14 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
     stated = [one for one in told if isinstance(one, int) and _LEAST_STATUS <= one < 600]
     if stated or (of_code := _STATUSES.get(code.upper(), _LEAST_STATUS)) != _LEAST_STATUS:
         return stated[0] if stated else of_code
+    if not code and (is_fault(message) or is_down(message)):
+        return _FAULT
     in_code, names = frozenset(words(code)), {segments(one.pointer)[-1] for one in call.values()}
     told_names = [one.rpartition(".")[2] for one in extensions.values() if isinstance(one, str)]
     text = message[:_LONGEST_MESSAGE].replace(".", " ")
     is_named = not names.isdisjoint(told_names) or any(len(one) > _SHORT and has_word(text, one) for one in names)
     is_state = not _OF_STATE.isdisjoint(in_code) or (_OF_INPUT.isdisjoint(in_code) and not is_named)
     if not code:
-        if is_fault(message) or is_down(message):
-            return _FAULT
         is_state = not is_named and told_state(message) in (Kind.STATE, Kind.IN_USE, Kind.FIXED)
     return _CONFLICT if is_state else _LEAST_STATUS
 
