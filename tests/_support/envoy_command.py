@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -105,8 +107,14 @@ def names(pid: int) -> Counter[str]:
     return Counter(name_of(child) for child in children(pid) if is_alive(child))
 
 
-def is_there(pid: int, name: str) -> bool:
-    return bool(called(pid, name))
+def is_killed(pid: int, victim_of: Callable[[int], int]) -> bool:
+    """Kill the victim below this process, and return whether there was one: it may end by itself meanwhile."""
+    with suppress(LookupError, StopIteration, OSError):
+        victim = victim_of(pid)
+        if victim in children(pid) and is_alive(victim):
+            os.kill(victim, signal.SIGKILL)
+            return True
+    return False
 
 
 def is_dead(pid: int) -> bool:

@@ -41,7 +41,7 @@ from tests._support.envoy_command import (
     is_alive,
     is_corrected,
     is_dead,
-    is_there,
+    is_killed,
     keeper,
     names,
     started,
@@ -126,9 +126,8 @@ def test_deaths_during_the_start_do_not_end_it(
         command = ["corrigible", "proxy", *target, "--engine", "envoy"]
         with start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:
-                for kind in (KEEPER, FORKS, CORRECTOR):
-                    eventually(partial(is_there, process.pid, kind))
-                    os.kill(called(process.pid, kind)[0], signal.SIGKILL)
+                for victim_of in (keeper, lambda pid: called(pid, FORKS)[0], corrector_of):
+                    eventually(partial(is_killed, process.pid, victim_of))
                 assert process.stdout is not None and process.stderr is not None
                 line = process.stdout.readline()
                 assert line.startswith("corrigible: http://127.0.0.1:"), line + process.stderr.read()
@@ -158,8 +157,7 @@ def test_deaths_while_it_stops_cut_nothing_off(upstream: Any, rules: str) -> Non
         folder, below = folder_of(process.pid), children(process.pid)
         process.terminate()
         for victim_of in (corrector_of, forker, keeper):
-            eventually(partial(is_there, process.pid, CORRECTOR))
-            os.kill(victim_of(process.pid), signal.SIGKILL)
+            eventually(partial(is_killed, process.pid, victim_of))
         answers.set()
         assert wire.until(lambda got: got.endswith(b"{}")).startswith(b"HTTP/1.1 200")
         wire.close()
