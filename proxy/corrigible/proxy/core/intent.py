@@ -14,7 +14,7 @@ from corrigible.rules.language.pack_model import MeaningText
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.pointer import MISSING, resolve
-from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
+from corrigible.rules.safety.loss import Survival, losses, losses_of_scalars
 from corrigible.rules.schema_repair.suggestion import RepairSource
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Json, Request

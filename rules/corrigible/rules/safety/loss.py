@@ -139,7 +139,10 @@ class _Comparison:
             if losses is not None:
                 return None
             losses, pair = pointer, (old, new)
-        return () if losses is None or self._names(*pair) else (losses,)
+        if losses is None or self._names(*pair):
+            return ()
+        self.gained.append(Leaf(losses, pair[1]))
+        return () if self._is_form(Leaf(losses, pair[0])) else (losses,)
 
     def compare(self, name: str, pointer: str, old: Json, new: Json, depth: int = 0) -> None:
         """Tell what of `old` is not in `new` at its place, and what is new there."""
@@ -301,7 +304,7 @@ class _Comparison:
 
 
 def _in_parts(found: Iterable[Leaf]) -> Iterator[Leaf]:
-    """Yield leaves, but of a data URI (RFC 2397) its media type and its base64, and of a JSON object as text its leaves."""
+    """Yield leaves; of a data URI (RFC 2397) its media type and its base64, of an object as JSON text its leaves."""
     for leaf in found:
         text = leaf.value if isinstance(leaf.value, str) else ""
         spend(len(text) // _LETTERS_A_STEP)
