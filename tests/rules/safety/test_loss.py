@@ -219,6 +219,7 @@ def test_a_word_that_only_names_a_form() -> None:
     assert lost({"choice": "any"}, {"choice": {"type": "required"}}, forms) == ()
     assert lost({"choice": "any"}, {}, forms) == ("/body/choice",)
     assert lost({"choice": "any"}, {"choice": {"type": "auto"}}, forms) == ("/body/choice",)
+    assert lost({"type": "function"}, {"type": "search"}, forms) == ("/body/type",)
     request = Request("POST", "/x", body={"choice": "any"})
     for value, gone in (("required", ()), ("none", ("/body/choice",))):
         patch = [{"op": "replace", "path": "/body/choice", "value": value}]

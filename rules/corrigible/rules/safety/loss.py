@@ -225,7 +225,8 @@ class _Comparison:
     def _is_form(self, leaf: Leaf) -> bool:
         """Whether a value only said the form of what stands beside it, which another word says now, or none has to."""
         same = (words for words in self.survival.forms.get(leaf.pointer.rpartition("/")[2], ()) if leaf.value in words)
-        return any(None in words or any(one.value in words for one in self.gained) for words in same)
+        is_gone = all(one.pointer != leaf.pointer for one in self.gained)
+        return any((is_gone and None in words) or any(one.value in words for one in self.gained) for words in same)
 
     def _gone(self, name: str, pointer: str, old: Json) -> None:
         in_a_list = any(part.isdecimal() for part in segments(pointer))
