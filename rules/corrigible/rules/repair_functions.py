@@ -13,7 +13,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from corrigible.rules.budget import spend
+import orjson
+
+from corrigible.rules.budget import spend, take_content
 from corrigible.rules.functions.builtin import at, includes, integer
 from corrigible.rules.safety.written_moment import clock_span
 
@@ -41,6 +43,22 @@ def indexes(items: Sequence[Any]) -> list[int]:
     """Return the numbers of the elements of a list: 0, 1, and so on."""
     spend(len(items))
     return list(range(len(items)))
+
+
+def json_text(value: Any) -> str:
+    """Return the JSON text of a value, without blanks."""
+    take_content(value)
+    return orjson.dumps(value).decode()
+
+
+def json_value(text: Any) -> Any:
+    """Return the value that a JSON text says; null for anything else."""
+    try:
+        value = orjson.loads(text) if isinstance(text, str) else None
+    except orjson.JSONDecodeError:
+        return None
+    take_content(value)
+    return value
 
 
 def last_of_each(items: Sequence[Any], key: str, order: str) -> list[Any]:
@@ -101,6 +119,8 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     differing,
     first_fitting,
     indexes,
+    json_text,
+    json_value,
     last_of_each,
     seconds,
     whole_number,

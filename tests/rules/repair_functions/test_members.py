@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.language.expression import EvaluationError, environment
-from corrigible.rules.repair_functions import differing
+from corrigible.rules.repair_functions import differing, json_text, json_value
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,12 @@ def test_what_is_no_object_crashes_the_rule() -> None:
     env = environment()
     with pytest.raises(EvaluationError):
         env.compile("differing(body, 'x')").evaluate({"body": {}})
+
+
+@pytest.mark.parametrize("value", [{"a": [1, None, "é"]}, [], "x", 7])
+def test_json_as_text_and_back(value: Any) -> None:
+    assert json_value(json_text(value)) == value
+
+
+def test_what_is_no_json_text_has_no_value() -> None:
+    assert [json_value(one) for one in ("{", "x", "", 7, None)] == [None] * 5

@@ -166,6 +166,8 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "differing": ("differing({'amount': 500, 'currency': 'eur'}, {'amount': 500, 'currency': 'usd'})",),
     "first_fitting": ("first_fitting([{'id': 1, 'kind': 'a'}, {'id': 2, 'kind': 'b'}], {'kind': 'b'})",),
     "indexes": ("indexes(['a', 'b', 'c'])",),
+    "json_text": ("json_text({'city': 'Porto'})",),
+    "json_value": ("json_value('[1, 2]')", "json_value('Porto')"),
     "last_of_each": (
         "last_of_each([{'name': 'a', 'run': 1}, {'name': 'a', 'run': 2}, {'name': 'b', 'run': 1}], '/name', '/run')",
     ),
@@ -184,7 +186,7 @@ _PYTHON: Final = {
 }
 _GIVES: Final = {
     **dict.fromkeys(("includes", "is_base64"), "bool"),
-    **dict.fromkeys(("base64", "base64_meant", "fresh_key", "pointer_of", "respell"), "string"),
+    **dict.fromkeys(("base64", "base64_meant", "fresh_key", "json_text", "pointer_of", "respell"), "string"),
     **dict.fromkeys(("edits", "find", "flat", "names", "nearest"), "list"),
 }
 OWN: Final = {name: Own(one, ARGUMENTS[name], _GIVES.get(name, "")) for name, one in DEFINITIONS.items()}
