@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corrigible.adapters.operation import NOTHING, Vocabulary
@@ -265,7 +265,7 @@ def test_each_weight_is_that_of_evidence_that_can_be_given() -> None:
 
 SENTENCES = st.lists(
     st.sampled_from(
-        ["name:", "label", "'blue'", "size", "lines[1].sku", "required", "at least one", "is wrong", "A-2", "not", "\n"]
+        ["name:", "label", "'blue'", "size is required", "lines[1].sku", "at least one", "is wrong", "A-2", "not", "\n"]
     ),
     max_size=8,
 ).map(" ".join)
@@ -279,9 +279,10 @@ VALUES = st.recursive(
 )
 
 
+@example("Missing required parameter: 'size'", 7, None)
 @settings(max_examples=60, deadline=None)
-@given(st.one_of(st.text(max_size=200), SENTENCES), VALUES, st.sampled_from([DECLARED, NOTHING]))
-def test_any_text_and_any_request(message: str, body: Json, declared: Vocabulary) -> None:
+@given(st.one_of(st.text(max_size=200), SENTENCES), VALUES, st.sampled_from([DECLARED, NOTHING, None]))
+def test_any_text_and_any_request(message: str, body: Json, declared: Vocabulary | None) -> None:
     """A place is one of the request, or a name that was missed in an object that was sent."""
     request = Request("POST", "/depots/d-1/crates", {"notify": message[:20]}, {}, body)
     exchange = Exchange(request, 400, {}, b"")

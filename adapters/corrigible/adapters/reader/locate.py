@@ -188,12 +188,15 @@ def missed_pointers(error: Violation, request: Request) -> Iterator[str]:
     unsure = {one for one in said if not tokens.marks(one) and _is_phrase(one, reading)}
     names = list(dict.fromkeys(said))[:_MOST_NAMES]
     root, body = parameters_at(request), request.body
-    held = {one: value_at(request, one) for one in islice(holders(request), _MOST_HOLDERS)}
+    sent = {one: value_at(request, one) for one in islice(holders(request), _MOST_HOLDERS)}
+    held: dict[str, Mapping[str, Json]] = {
+        one: inner if isinstance(inner, Mapping) else {} for one, inner in sent.items()
+    }
     for name in names:
-        if name in (held[root] or ()):
+        if name in held[root]:
             continue
         is_near = is_slip if name in unsure else _is_near
-        near = [one for one, inner in held.items() if any(is_near(name, str(key)) for key in inner or ())]
+        near = [one for one, inner in held.items() if any(is_near(name, str(key)) for key in inner)]
         for around in near or (held if name not in unsure else ()):
             *above, last = segments(around)
             is_only = len(above) == 1 and (is_wrapped(request, last) or isinstance(body, list))
