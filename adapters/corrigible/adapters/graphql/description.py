@@ -336,8 +336,6 @@ class Mending:
         )
         """What the server asks back about."""
         self._is_sure = True
-        self._doubt = ""
-        """What is asked beside an edit that is to be confirmed."""
         self._kind = ""
         """What all operations of the document are."""
         self._is_first = True
@@ -370,7 +368,7 @@ class Mending:
             self._is_first = False
             if proposal is not None:
                 return repair_of(proposal, _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if proposal.suggestions else None
-        return repair_of(self._left([]), _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if self._doubt else None
+        return repair_of(self._left([]), _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if not self._is_sure else None
 
     def _document(self, text: str, ast: g.DocumentNode) -> Document:
         return Document(self._description.schema, text, ast, self._variables, self._told)
@@ -431,7 +429,7 @@ class Mending:
         problem = left[0]
         if len(problem.fixes) == 1:
             self._text = spliced(self._text, self._taken(problem.fixes[0], ()))
-            self._is_sure, self._doubt = False, self._doubt or problem.question
+            self._is_sure = False
             return None
         made = [self._of_fix(one) for one in problem.fixes[:_MOST_OPTIONS]]
         return options(made, self._group) if made else self._question(problem.question)
@@ -564,8 +562,7 @@ class Mending:
         if not (left or self._said or self._asked):
             return Proposal([])
         made_of_all = self._edit("", spliced(self._text, splices), more=ops, asked=asked)
-        question = self._question(self._doubt).suggestions if self._doubt and "placeholders" not in made_of_all else ()
-        return Proposal([made_of_all if is_kept else confirmed(made_of_all), *question])
+        return Proposal([made_of_all if is_kept else confirmed(made_of_all)])
 
     def _with(self, edited: Edited, message: str) -> dict[str, Json]:
         text = spliced(self._text, edited.splices)

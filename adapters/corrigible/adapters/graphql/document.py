@@ -7,7 +7,7 @@ known by the rule, never by a message. A splice replaces the text of one node, s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import graphql as g
@@ -24,6 +24,7 @@ Splice = tuple[int, int, str]
 MOST_TOKENS: Final = 4000
 _MOST_NAMES: Final = 12
 _MOST_LEAVES: Final = 8
+_MOST_WAYS: Final = 3
 _MOST_SLIPS: Final = 8
 
 
@@ -261,9 +262,11 @@ class Document:
             return None  # values are judged by the schema of their type
         mend, question = _RULES.get(rule, _RULES[_OTHER])
         made = mend(self, *nodes) if mend is not None and nodes else ()
-        said = question.partition(".")[0]
-        fixes = tuple(one if one.is_sure else one._replace(message=f"{said}. {one.message}") for one in made)
-        return Problem(rule if rule in _RULES else _OTHER, nodes, fixes, question + self._known(rule, nodes))
+        said, known = question.partition(".")[0], self._known(rule, nodes)
+        fixes = [one if one.is_sure else one._replace(message=f"{said}. {one.message}") for one in made]
+        if len(fixes) == 1 and not fixes[0].is_sure:
+            fixes = [fixes[0]._replace(message=fixes[0].message + known)]
+        return Problem(rule if rule in _RULES else _OTHER, nodes, tuple(fixes), question + known)
 
     def _known(self, rule: str, nodes: tuple[Any, ...]) -> str:
         """Return what may stand there, as the schema names it."""
@@ -340,21 +343,53 @@ class Document:
         near = [one for one in near_names(name, [*fields]) if _fits(fields[one], node)]
         is_write = context.operation == "mutation" and context.parent is self.schema.mutation_type
         yield from _renamed("Select", node.name, name, near, may_be_sure=not is_write)
-        for one in sorted(self._told.intersection(fields)) if not near else ():
-            if _fits(fields[one], node) and _has_selected(fields[one], node):
-                yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
+        is_root = context.above in [one.selection_set for one in self.operations]
+        told = [one for one in sorted(self._told.intersection(fields) or fields) if not near and one != _TYPE_NAME]
+        may_be = bool(self._told.intersection(fields)) or not (is_root or node.selection_set is None)
+        told = [one for one in told if may_be and _fits(fields[one], node) and _has_selected(fields[one], node)]
+        for one in told[:_MOST_WAYS]:
+            yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
         types = [] if near or not g.is_abstract_type(context.parent) else self.schema.get_possible_types(context.parent)
         selected = [one for one in context.above.selections if isinstance(one, g.FieldNode)]
         beside = [one for one in selected if one.name.value not in fields]
         together = [one for one in types if all(_has(one, other) for other in beside)]
         nodes, owners = (beside, together) if together else ([node], [one for one in types if _has(one, node)])
         for owner in owners:
-            text = f"... on {owner} {{ {' '.join(self.text[slice(*span(one))] for one in nodes)} }}"
-            splices = ((*span(nodes[0]), text), *(removed(one, self.text) for one in nodes[1:]))
             is_sure = len(nodes) == sum(_has(one, other) for one in types for other in nodes)
-            yield Fix(f"Select it where the object is of type {owner}.", splices, is_sure)
-        if not (near or owners or self._told.intersection(fields)):
-            yield from self._without(node)
+            said = f"Select it where the object is of type {owner}."
+            yield Fix(said, self._moved(nodes, (f"... on {owner}",)), is_sure)
+        if not (near or told or owners):
+            found = [] if is_root else list(self._on_other_level(node, beside))
+            yield from found or self._without(node)
+
+    def _on_other_level(self, node: g.FieldNode, beside: Sequence[g.FieldNode]) -> Iterator[Fix]:
+        """Yield a selection inside of an object that has the fields, or without a level that is none.
+
+        Such are the nodes of a connection, the object of a payload, and the other way round.
+        """
+        parent = self.contexts[id(node)].parent
+        held, inner = (beside, [node]), node
+        for nodes in held:
+            if ways := _ways(parent, nodes):
+                yield from (Fix(f"Select it inside of {way[0]}.", self._moved(nodes, way)) for way in ways)
+                return
+        while not (inner.arguments or inner.directives) and (nodes := _inside(inner)):
+            if not all(isinstance(one, g.FieldNode) for one in nodes):
+                return
+            ways = [()] if all(_has(parent, one) for one in nodes) else _ways(parent, nodes)
+            for way in ways:
+                said = f"Select it inside of {way[0]}." if way else f"Select its fields without {node.name.value}."
+                yield Fix(said, ((*span(node), self._moved(nodes, way)[0][2]),))
+            if ways or len(nodes) > 1:
+                return
+            inner = nodes[0]
+
+    def _moved(self, nodes: Sequence[Any], way: Sequence[str]) -> tuple[Splice, ...]:
+        """Return the splices that put selections inside of others."""
+        text = " ".join(self.text[slice(*span(one))] for one in nodes)
+        for one in reversed(way):
+            text = f"{one} {{ {text} }}"
+        return ((*span(nodes[0]), text), *(removed(one, self.text) for one in nodes[1:]))
 
     def _without(self, node: Any) -> Iterator[Fix]:
         """Yield the document without a selection, where others stand beside it."""
@@ -375,25 +410,84 @@ class Document:
 
     def argument(self, node: g.ArgumentNode) -> Iterator[Fix]:
         definition, above = self.contexts[id(node)].definition, self.contexts[id(node)].above
+        args = definition.args if definition is not None else {}
         used = {one.name.value for one in above.arguments or ()}
-        free = [one for one in definition.args if one not in used] if definition is not None else []
-        required = [one for one in free if g.is_required_argument(definition.args[one])]
+        free = [one for one in args if one not in used]
+        required = [one for one in free if g.is_required_argument(args[one])]
+        if moved := list(self._on_other_argument(node, args, free)):
+            yield from moved
+            return
         if meant := meant_instead(node.name.value, free, required):
-            yield self._other_value(node, meant, definition.args[meant].type)
+            yield self._other_value(node, meant, args[meant].type)
             if meant in required:
                 return
-        near = near_names(node.name.value, free) if not meant else []
-        only = required if len(required) == 1 and not (near or meant) else []
-        yield from _renamed("Name the argument", node.name, node.name.value, near or only, may_be_sure=not only)
-        near = near or only
-        told = sorted(self._told.intersection(free)) if not near and not meant else []
-        for one in told:
+        near = [one for one in near_names(node.name.value, free) if _takes(args[one].type, node.value)]
+        if near and not meant:
+            yield from _renamed("Name the argument", node.name, node.name.value, near)
+            return
+        fits = [one for one in free if self._is_for(args[one].type, node.value)]
+        others = self._other_fields(above) if len(fits) != 1 else []
+        for one in others if not meant else ():
+            alias = "" if above.alias else f"{above.name.value}: "
+            yield Fix(f"Select {one}: it takes this argument.", ((*span(above.name), f"{alias}{one}"),))
+        told = [one for one in sorted(self._told.intersection(free)) if _takes(args[one].type, node.value)]
+        only = [one for one in required if len(required) == 1 and _takes(args[one].type, node.value)]
+        may_be = [] if meant or others else (fits if len(fits) == 1 else told or only)
+        for one in may_be:
             yield Fix(f"Name the argument {one}, if it is what was meant.", ((*span(node.name), one),))
-        if not near and not told:
+        if not (others or may_be):
             whole = len(above.arguments or ()) == 1
             start, end, _ = removed(node, self.text)
             cut = (above.name.loc.end, self.text.index(")", end) + 1, "") if whole else (start, end, "")
             yield Fix("Leave the argument out, if the call may do without it.", (cut,))
+
+    def _on_other_argument(self, node: g.ArgumentNode, args: Mapping[str, Any], free: Sequence[str]) -> Iterator[Fix]:
+        """Yield arguments as the members of an object that takes them all, or the members of one as arguments."""
+        above = self.contexts[id(node)].above
+        unknown = [one for one in above.arguments if one.name.value not in args]
+        kinds = {one: g.get_nullable_type(args[one].type) for one in free}
+        holders = [one for one, kind in kinds.items() if g.is_input_object_type(kind) and _are_of(unknown, kind.fields)]
+        for one in holders[:_MOST_WAYS]:
+            text = ", ".join(self.text[slice(*span(each))] for each in unknown)
+            splices = ((*span(unknown[0]), f"{one}: {{{text}}}"), *(removed(each, self.text) for each in unknown[1:]))
+            is_sure = [*args] == [one] and {each.name.value for each in unknown} <= {*kinds[one].fields}
+            yield Fix(f"Send it inside of {one}.", splices, is_sure)
+        inner = list(node.value.fields) if isinstance(node.value, g.ObjectValueNode) else []
+        if not holders and _are_of(inner, free):
+            text = ", ".join(self.text[slice(*span(one))] for one in inner)
+            is_sure = {one.name.value for one in inner} <= {*free}
+            yield Fix(f"Send the members of {node.name.value} as arguments.", ((*span(node), text),), is_sure)
+
+    def _is_for(self, kind: Any, node: Any) -> bool:
+        """Whether a value is of a type that few others take: a word of an enum, an object, a variable of that type."""
+        inner = g.get_named_type(kind)
+        if isinstance(node, g.VariableNode):
+            declared = self._declared(node.name.value)
+            return inner is g.get_named_type(declared) and not g.is_specified_scalar_type(inner)
+        value = g.value_from_ast(node, kind, dict(self._sent))
+        return not (g.is_scalar_type(inner) or isinstance(node, g.NullValueNode) or value is g.Undefined)
+
+    def _declared(self, name: str) -> Any:
+        """Return the type that a variable is declared with."""
+        every = [one for operation in self.operations for one in operation.variable_definitions or ()]
+        return next((g.type_from_ast(self.schema, one.type) for one in every if one.variable.name.value == name), None)
+
+    def _other_fields(self, field: Any) -> list[str]:
+        """Return the fields beside one that return the same, take all of its arguments and need no others."""
+        context = self.contexts[id(field)]
+        if not isinstance(field, g.FieldNode) or context.parent is self.schema.mutation_type:
+            return []
+        given, kind = (
+            {one.name.value: one.value for one in field.arguments or ()},
+            g.get_nullable_type(context.definition.type),
+        )
+        return [
+            name
+            for name, one in context.parent.fields.items()
+            if g.get_nullable_type(one.type) == kind
+            and all(each in one.args and _takes(one.args[each].type, value) for each, value in given.items())
+            and not any(g.is_required_argument(arg) for each, arg in one.args.items() if each not in given)
+        ]
 
     def _other_value(self, node: g.ArgumentNode, name: str, kind: Any) -> Fix:
         """Return what asks for another argument instead, as a variable: the value that was sent is another thing."""
@@ -497,6 +591,13 @@ class Document:
         expected = str(self.contexts[id(use)].expected)
         strict = f"{expected.rstrip('!')}!"
         text = expected if wanted == {expected} else strict if wanted == {strict, strict[:-1]} else ""
+        own, around = self._declared(name), g.get_named_type(self.contexts[id(use)].expected)
+        fields = (
+            around.fields if g.is_input_object_type(around) and g.is_input_object_type(g.get_named_type(own)) else {}
+        )
+        if len(inner := [one for one in fields if g.is_type_sub_type_of(self.schema, own, fields[one].type)]) == 1:
+            yield Fix(f"Send it inside of {inner[0]}.", ((*span(use), f"{{{inner[0]}: ${name}}}"),), True)
+            return
         if text:
             asked = () if name in self._sent else ((name, self.contexts[id(use)].expected),)
             asked = asked if text.endswith("!") and definition.default_value is None else ()
@@ -612,11 +713,49 @@ def _has(kind: Any, node: g.FieldNode) -> bool:
     return node.name.value in kind.fields and _fits(kind.fields[node.name.value], node)
 
 
+def _ways(parent: Any, nodes: Sequence[Any]) -> list[tuple[str, ...]]:
+    """Return the fields of a type, one or two levels deep, whose object has all of some nodes; none of too many."""
+    held = _objects(parent)
+    found: list[tuple[str, ...]] = [(name,) for name, one in held.items() if all(_has(one, node) for node in nodes)]
+    if not found:
+        deeper = ((name, below, one) for name, kind in held.items() for below, one in _objects(kind).items())
+        found = [(name, below) for name, below, one in deeper if all(_has(one, node) for node in nodes)]
+        return found if len(found) == 1 else []
+    return found if len(found) <= _MOST_WAYS else []
+
+
+def _objects(kind: Any) -> dict[str, Any]:
+    """Return the types of the fields of a type that have fields and need no argument."""
+    fields = getattr(kind, "fields", {})
+    every = {name: g.get_named_type(one.type) for name, one in fields.items() if not _needs_any(one)}
+    return {name: one for name, one in every.items() if g.is_object_type(one) or g.is_interface_type(one)}
+
+
+def _needs_any(definition: g.GraphQLField) -> bool:
+    return any(g.is_required_argument(one) for one in definition.args.values())
+
+
+def _takes(kind: Any, node: Any) -> bool:
+    """Whether a type takes an object where one is given, and none where none is. Of a variable that is not known."""
+    while isinstance(node, g.ListValueNode) and node.values:
+        node = node.values[0]
+    inner = g.get_named_type(kind)
+    is_free = isinstance(node, g.VariableNode) or (g.is_scalar_type(inner) and not g.is_specified_scalar_type(inner))
+    return is_free or isinstance(node, g.ObjectValueNode) == g.is_input_object_type(inner)
+
+
+def _are_of(nodes: Sequence[Any], names: Collection[str]) -> bool:
+    """Whether nodes are named like members of a type, or nearly so."""
+    found = [one.name.value in names for one in nodes]
+    near = (near_names(one.name.value, [*names]) for one, is_one in zip(nodes, found, strict=True) if not is_one)
+    return any(found) and all(near)
+
+
 def _has_selected(definition: g.GraphQLField, node: g.FieldNode) -> bool:
     """Whether the type of a field has all fields that are selected of it."""
     selected = node.selection_set.selections if node.selection_set is not None else ()
     names = {one.name.value for one in selected if isinstance(one, g.FieldNode)}
-    return names <= {"__typename", *getattr(g.get_named_type(definition.type), "fields", {})}
+    return names <= {_TYPE_NAME, *getattr(g.get_named_type(definition.type), "fields", {})}
 
 
 _TYPE_NAME: Final = "__typename"
