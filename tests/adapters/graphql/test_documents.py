@@ -271,7 +271,7 @@ def test_a_document_in_the_query_of_a_get_is_mended_there(own: Path) -> None:
 def test_another_call_is_agreed_to(own: Path, text: str, sent: str | None) -> None:
     found = outcome(engine(own), posted({"query": text}), refused(f"wrong: {text.replace('(', ' ')}"))
     assert found == (
-        {"asks": ["/body/query"], "confirms": {"query": sent}}
+        {"asks": [], "confirms": {"query": sent}}
         if sent
         else {"sends": {"query": text.replace("nam:", "name:")}}
     )

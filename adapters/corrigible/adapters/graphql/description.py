@@ -239,7 +239,8 @@ class GraphQlDescription(Described):
             return None
         call = calls[0]
         told = error.native.get("extensions")
-        more = {name: one for name, one in told.items() if name not in _OF_TRACES} if isinstance(told, dict) else {}
+        every = {**error.native, **(told if isinstance(told, dict) else {})}
+        more = {name: one for name, one in every.items() if name not in _NOT_TOLD}
         body: dict[str, Json] = {**more, "message": error.message}
         inner = replace(
             exchange,
@@ -259,7 +260,8 @@ class GraphQlDescription(Described):
 
 _MAY_RUN_AGAIN: Final = "A part of this mutation may have run already, and would run again."
 _LEFT_OUT_AS_RUN: Final = "The fields of the mutation that have run already are left out."
-_OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage"})
+_NOT_TOLD: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage", "locations", "path", "extensions"})
+"""Members of an error that say nothing of the call, or are read elsewhere."""
 _CONFLICT: Final = 409
 _FAULT: Final = 500
 _STATUSES: Final[Mapping[str, int]] = {
@@ -296,14 +298,16 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
     inner = [one for one in (extensions.get("http"), extensions.get("originalError")) if isinstance(one, dict)]
     told = [one.get(name) for one in (extensions, *inner) for name in ("status", "statusCode")]
     stated = [one for one in told if isinstance(one, int) and _LEAST_STATUS <= one < 600]
-    if stated or (of_code := _STATUSES.get(code.upper(), _LEAST_STATUS)) != _LEAST_STATUS:
-        return stated[0] if stated else of_code
-    if not code and (is_fault(message) or is_down(message)):
-        return _FAULT
+    stated += [_STATUSES[one.upper()] for one in (code, *extensions.values()) if str(one).upper() in _STATUSES]
+    if stated:
+        return stated[0]
     in_code, names = frozenset(words(code)), {segments(one.pointer)[-1] for one in call.values()}
+    if is_down(message) or (is_fault(message) and _OF_INPUT.isdisjoint(in_code)):
+        return _FAULT
     told_names = [one.rpartition(".")[2] for one in extensions.values() if isinstance(one, str)]
     text = message[:_LONGEST_MESSAGE].replace(".", " ")
     is_named = not names.isdisjoint(told_names) or any(len(one) > _SHORT and has_word(text, one) for one in names)
+    is_named |= told_state(message) is None and call.is_repeated_in(message)
     is_state = not _OF_STATE.isdisjoint(in_code) or (_OF_INPUT.isdisjoint(in_code) and not is_named)
     if not code:
         is_state = not is_named and told_state(message) in (Kind.STATE, Kind.IN_USE, Kind.FIXED)
@@ -520,8 +524,9 @@ class Mending:
         """Yield literals in the form of their type; a number keeps its digits where an error wants a text."""
         told = [stated for one in self._errors if self._is_first for stated in complete(one)]
         places = [place for one in told if one.stated.get("type") == "string" for place in _located(one)]
-        for _, _, expected, _, _, node in document.contexts.values() if places else ():
-            kind, is_number = g.get_named_type(expected), isinstance(node, g.IntValueNode | g.FloatValueNode)
+        for context in document.contexts.values() if places else ():
+            kind, node = g.get_named_type(context.expected), context.node
+            is_number = isinstance(node, g.IntValueNode | g.FloatValueNode)
             if is_number and _at(node) in places and g.is_scalar_type(kind) and not g.is_specified_scalar_type(kind):
                 self._note("Write the number as a text.")
                 self._marks.append(node)

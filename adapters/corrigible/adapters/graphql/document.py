@@ -60,6 +60,8 @@ class Context(NamedTuple):
     operation: str
     """The kind of the operation around it; empty in a fragment."""
     above: Any
+    around: Any
+    """The innermost fragment around it; None where it is in none."""
     node: Any
 
 
@@ -238,6 +240,10 @@ class Document:
     def operations(self) -> list[g.OperationDefinitionNode]:
         return [one for one in self.ast.definitions if isinstance(one, g.OperationDefinitionNode)]
 
+    @property
+    def _fragments(self) -> list[g.FragmentDefinitionNode]:
+        return [one for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)]
+
     def problems(self) -> list[Problem]:
         """Return what the rules find, in the order in which it is to be mended: names before what follows from them."""
         spend(len(self.text))
@@ -311,7 +317,7 @@ class Document:
 
     def selected(self, nodes: Sequence[Any]) -> list[g.FieldNode]:
         """Return the fields that nodes select, in the order in which they run, with those of fragments."""
-        fragments = {one.name.value: one for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)}
+        fragments = {one.name.value: one for one in self._fragments}
         out, seen = list[g.FieldNode](), set[str]()
         waiting = [one for node in nodes for one in _inside(node)]
         while waiting:
@@ -335,7 +341,7 @@ class Document:
 
     def field(self, node: g.FieldNode) -> Iterator[Fix]:
         """Rename a field, or select it on the only types that have it. An alias stays, so the answer keeps its name."""
-        if other := list(self._as_other_root(node)):
+        if other := [*self._as_other_root(node), *self._on_other_type(self.contexts[id(node)].around)]:
             yield from other
             return
         context, name = self.contexts[id(node)], node.name.value
@@ -362,6 +368,19 @@ class Document:
             found = [] if is_root else list(self._on_other_level(node, beside))
             yield from found or self._without(node)
 
+    def _on_other_type(self, fragment: Any) -> Iterator[Fix]:
+        """Yield a fragment on the type of the only place that it stands at, where that has all of its fields."""
+        places = [fragment]
+        if isinstance(fragment, g.FragmentDefinitionNode):
+            spreads = (one.node for one in self.contexts.values() if isinstance(one.node, g.FragmentSpreadNode))
+            places = [one for one in spreads if one.name.value == fragment.name.value]
+        is_on_one = getattr(fragment, "type_condition", None) is not None
+        kinds = {self.contexts[id(one)].parent for one in places if is_on_one}
+        for kind in kinds if len(kinds) == 1 else ():
+            fields = [one for one in _inside(fragment) if isinstance(one, g.FieldNode)]
+            if str(kind) != fragment.type_condition.name.value and fields and all(_has(kind, one) for one in fields):
+                yield Fix(f"Select it on {kind}.", ((*span(fragment.type_condition), str(kind)),))
+
     def _on_other_level(self, node: g.FieldNode, beside: Sequence[g.FieldNode]) -> Iterator[Fix]:
         """Yield a selection inside of an object that has the fields, or without a level that is none.
 
@@ -371,14 +390,18 @@ class Document:
         held, inner = (beside, [node]), node
         for nodes in held:
             if ways := _ways(parent, nodes):
-                yield from (Fix(f"Select it inside of {way[0]}.", self._moved(nodes, way)) for way in ways)
+                yield from (Fix(f"Select it inside of {' and '.join(way)}.", self._moved(nodes, way)) for way in ways)
                 return
         while not (inner.arguments or inner.directives) and (nodes := _inside(inner)):
             if not all(isinstance(one, g.FieldNode) for one in nodes):
                 return
             ways = [()] if all(_has(parent, one) for one in nodes) else _ways(parent, nodes)
             for way in ways:
-                said = f"Select it inside of {way[0]}." if way else f"Select its fields without {node.name.value}."
+                said = (
+                    f"Select it inside of {' and '.join(way)}."
+                    if way
+                    else f"Select its fields without {node.name.value}."
+                )
                 yield Fix(said, ((*span(node), self._moved(nodes, way)[0][2]),))
             if ways or len(nodes) > 1:
                 return
@@ -448,14 +471,15 @@ class Document:
         kinds = {one: g.get_nullable_type(args[one].type) for one in free}
         holders = [one for one, kind in kinds.items() if g.is_input_object_type(kind) and _are_of(unknown, kind.fields)]
         for one in holders[:_MOST_WAYS]:
-            text = ", ".join(self.text[slice(*span(each))] for each in unknown)
-            splices = ((*span(unknown[0]), f"{one}: {{{text}}}"), *(removed(each, self.text) for each in unknown[1:]))
+            kept = [self.text[slice(*span(each))] for each in above.arguments if each not in unknown]
+            inner = ", ".join(self.text[slice(*span(each))] for each in unknown)
+            place = span(above.arguments[0])[0], span(above.arguments[-1])[1]
             is_sure = [*args] == [one] and {each.name.value for each in unknown} <= {*kinds[one].fields}
-            yield Fix(f"Send it inside of {one}.", splices, is_sure)
-        inner = list(node.value.fields) if isinstance(node.value, g.ObjectValueNode) else []
-        if not holders and _are_of(inner, free):
-            text = ", ".join(self.text[slice(*span(one))] for one in inner)
-            is_sure = {one.name.value for one in inner} <= {*free}
+            yield Fix(f"Send it inside of {one}.", ((*place, ", ".join([*kept, f"{one}: {{{inner}}}"])),), is_sure)
+        held = list(node.value.fields) if isinstance(node.value, g.ObjectValueNode) else []
+        if not holders and _are_of(held, free):
+            text = ", ".join(self.text[slice(*span(one))] for one in held)
+            is_sure = {one.name.value for one in held} <= {*free}
             yield Fix(f"Send the members of {node.name.value} as arguments.", ((*span(node), text),), is_sure)
 
     def _is_for(self, kind: Any, node: Any) -> bool:
@@ -519,7 +543,7 @@ class Document:
             yield Fix("Leave the directive out, if the call may do without it.", (removed(node, self.text),))
 
     def fragment_name(self, name: g.NameNode, *_: Any) -> Iterator[Fix]:
-        known = [one.name.value for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)]
+        known = [one.name.value for one in self._fragments]
         near = near_names(name.value, known)
         yield from _renamed("Name the fragment", name, name.value, near)
         if not near:
@@ -545,10 +569,9 @@ class Document:
             yield Fix(f"Say which fields of {kind} are wanted.", ((end, end, f" {{ {' '.join(chosen)} }}"),))
 
     def spread(self, node: Any, *_: Any) -> Iterator[Fix]:
-        parent = self.contexts[id(node)].parent
-        if isinstance(node, g.InlineFragmentNode) and node.type_condition and g.is_composite_type(parent):
-            yield Fix(f"Select it on {parent}.", ((*span(node.type_condition), str(parent)),))
-        yield from self._without(node)
+        named = [one for one in self._fragments if isinstance(node, g.FragmentSpreadNode) and one.name == node.name]
+        found = list(self._on_other_type(next(iter(named), node)))
+        yield from found or self._without(node)
 
     def overlap(self, *nodes: Any) -> Iterator[Fix]:
         """Give the second of two different fields of one name an alias."""
@@ -693,10 +716,17 @@ class _Collector(g.Visitor):
             self._operation = node.operation.value
         elif isinstance(node, g.FragmentDefinitionNode):
             self._operation = ""
-        above = next((one for one in (parent, *reversed(ancestors)) if isinstance(one, g.Node)), None)
+        outer = [one for one in (parent, *reversed(ancestors)) if isinstance(one, g.Node)]
+        around = next((one for one in outer if isinstance(one, g.InlineFragmentNode | g.FragmentDefinitionNode)), None)
         definition = info.get_directive() or info.get_field_def()
         self._contexts[id(node)] = Context(
-            info.get_parent_type(), definition, info.get_input_type(), self._operation, above, node
+            info.get_parent_type(),
+            definition,
+            info.get_input_type(),
+            self._operation,
+            next(iter(outer), None),
+            around,
+            node,
         )
 
 
@@ -710,7 +740,8 @@ def _fits(definition: g.GraphQLField, node: g.FieldNode) -> bool:
 
 def _has(kind: Any, node: g.FieldNode) -> bool:
     """Whether a type has a field that is selected."""
-    return node.name.value in kind.fields and _fits(kind.fields[node.name.value], node)
+    definition = getattr(kind, "fields", {}).get(node.name.value)
+    return definition is not None and _fits(definition, node)
 
 
 def _ways(parent: Any, nodes: Sequence[Any]) -> list[tuple[str, ...]]:
