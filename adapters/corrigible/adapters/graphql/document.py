@@ -350,10 +350,8 @@ class Document:
         is_write = context.operation == "mutation" and context.parent is self.schema.mutation_type
         yield from _renamed("Select", node.name, name, near, may_be_sure=not is_write)
         is_root = context.above in [one.selection_set for one in self.operations]
-        told = [one for one in sorted(self._told.intersection(fields) or fields) if not near and one != _TYPE_NAME]
-        may_be = bool(self._told.intersection(fields)) or not (is_root or node.selection_set is None)
-        told = [one for one in told if may_be and _fits(fields[one], node) and _has_selected(fields[one], node)]
-        for one in told[:_MOST_WAYS]:
+        told = [] if near else self._in_other_words(node, fields, is_root=is_root, is_write=is_write)
+        for one in told:
             yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
         types = [] if near or not g.is_abstract_type(context.parent) else self.schema.get_possible_types(context.parent)
         selected = [one for one in context.above.selections if isinstance(one, g.FieldNode)]
@@ -367,6 +365,24 @@ class Document:
         if not (near or told or owners):
             found = [] if is_root else list(self._on_other_level(node, beside))
             yield from found or self._without(node)
+
+    def _in_other_words(
+        self, node: g.FieldNode, fields: Mapping[str, Any], *, is_root: bool, is_write: bool
+    ) -> list[str]:
+        """Return the fields that fit: those that the server tells, else that have what is selected, else of one word.
+
+        Another mutation does another thing.
+        """
+        name, own = node.name.value, frozenset(words(node.name.value))
+        fit = [one for one, kind in fields.items() if _fits(kind, node) and _has_selected(kind, node)]
+        fit = [one for one in fit if one != _TYPE_NAME]
+        if told := [one for one in fit if one in self._told]:
+            return [one for one in sorted(told) if not (is_write and is_other_name(name, one))]
+        if is_root:
+            return []
+        if node.selection_set is None:
+            fit = [one for one in fit if any(len(word) > _SHORT for word in own.intersection(words(one)))]
+        return fit if len(fit) <= (_MOST_WAYS if node.selection_set else 1) else []
 
     def _on_other_type(self, fragment: Any) -> Iterator[Fix]:
         """Yield a fragment on the type of the only place that it stands at, where that has all of its fields."""
@@ -386,9 +402,13 @@ class Document:
 
         Such are the nodes of a connection, the object of a payload, and the other way round.
         """
-        parent = self.contexts[id(node)].parent
-        held, inner = (beside, [node]), node
-        for nodes in held:
+        parent, inner = self.contexts[id(node)].parent, node
+        own = tuple(words(node.name.value))
+        every = ((name, one) for name, kind in _objects(parent).items() for one in kind.fields)
+        if joined := [(name, one) for name, one in every if (*words(name), *words(one)) == own]:
+            yield Fix(f"Select it inside of {joined[0][0]}.", ((*span(node), f"{joined[0][0]} {{ {joined[0][1]} }}"),))
+            return
+        for nodes in (beside, [node]):
             if ways := _ways(parent, nodes):
                 yield from (Fix(f"Select it inside of {' and '.join(way)}.", self._moved(nodes, way)) for way in ways)
                 return
@@ -458,6 +478,8 @@ class Document:
         may_be = [] if meant or others else (fits if len(fits) == 1 else told or only)
         for one in may_be:
             yield Fix(f"Name the argument {one}, if it is what was meant.", ((*span(node.name), one),))
+            if one in required and one not in fits and not {*words(node.name.value)} <= {*words(one)}:
+                yield self._other_value(node, one, args[one].type)
         if not (others or may_be):
             whole = len(above.arguments or ()) == 1
             start, end, _ = removed(node, self.text)
@@ -487,7 +509,8 @@ class Document:
         inner = g.get_named_type(kind)
         if isinstance(node, g.VariableNode):
             declared = self._declared(node.name.value)
-            return inner is g.get_named_type(declared) and not g.is_specified_scalar_type(inner)
+            is_rare = not g.is_specified_scalar_type(inner) or inner is g.GraphQLBoolean
+            return inner is g.get_named_type(declared) and is_rare
         value = g.value_from_ast(node, kind, dict(self._sent))
         return not (g.is_scalar_type(inner) or isinstance(node, g.NullValueNode) or value is g.Undefined)
 
