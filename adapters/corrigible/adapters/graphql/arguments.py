@@ -25,7 +25,8 @@ from corrigible.rules.schema_repair.values import ONLY_ASKED
 from corrigible.schema.document import Leaf, leaves, scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from .document import Document, Splice, removed, span
+from .document import Document
+from .splice import Splice, removed, span
 
 _SCALARS: Final[Mapping[str, Mapping[str, Json]]] = {
     "Int": {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1, ONLY_ASKED: True},

@@ -55,7 +55,8 @@ from .arguments import (
     of_variables,
     printed,
 )
-from .document import Document, Fix, Problem, Splice, key, meant_instead, parsed, removed, span, spliced, written
+from .document import Document, Fix, Problem, key, meant_instead
+from .splice import Splice, parsed, removed, span, spliced, written
 
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5

@@ -1,12 +1,11 @@
 """What a schema refuses in a document of GraphQL, and the splices of its text that mend it, found by the AST.
 
 Each rule of the validation (GraphQL specification, section 5) that finds something has its nodes; what is wrong is
-known by the rule, never by a message. A splice replaces the text of one node, so that all else stays as it was written.
+known by the rule, never by a message.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -19,13 +18,11 @@ from corrigible.rules.safety.spelling import is_other_meaning
 from corrigible.rules.schema_repair.names import is_other_name, near_names
 from corrigible.schema.exchange import Json
 
-Splice = tuple[int, int, str]
-"""Where a text begins and ends, and what stands there instead."""
-MOST_TOKENS: Final = 4000
+from .splice import Splice, removed, span
+
 _MOST_NAMES: Final = 12
 _MOST_LEAVES: Final = 8
 _MOST_WAYS: Final = 3
-_MOST_SLIPS: Final = 8
 
 
 class Fix(NamedTuple):
@@ -65,90 +62,6 @@ class Context(NamedTuple):
     node: Any
 
 
-def parsed(text: str) -> g.DocumentNode | None:
-    """Return the AST of a document; None where there is none."""
-    spend(len(text) // 4)
-    try:
-        return g.parse(text, max_tokens=MOST_TOKENS)
-    except (g.GraphQLError, RecursionError):
-        return None
-
-
-def written(text: str) -> str:
-    """Return a document whose syntax is wrong at signs that can only be meant in one way; empty where others are."""
-    for _ in range(_MOST_SLIPS):
-        try:
-            g.parse(text, max_tokens=MOST_TOKENS)
-        except g.GraphQLSyntaxError as problem:
-            spend(len(text) // 4)
-            text = _without_slip(text, min(problem.positions or (0,)))
-        except (g.GraphQLError, RecursionError):
-            return ""
-        else:
-            return text
-    return ""
-
-
-def _without_slip(text: str, at: int) -> str:
-    """Return a document with the sign at a place in the form that GraphQL has for it; empty where none is known."""
-    if at >= len(text.rstrip()):
-        return text.rstrip() + "}"
-    if text[at] == "{" and _is_open(before := text[:at].rstrip()):
-        return f"{before}){text[len(before) :]}"
-    if (word := _WORD.match(text, at)) is not None and len(near := near_names(word[0], _KEYWORDS)) == 1:
-        return text[:at] + near[0] + text[word.end() :]
-    for pattern, form in _SLIPS:
-        for found in pattern.finditer(text):
-            if found.start() <= at < found.end():
-                return text[: found.start()] + found.expand(form) + text[found.end() :]
-    return ""
-
-
-def _is_open(text: str) -> bool:
-    """Whether a text ends behind a whole argument, in brackets that are not closed."""
-    inside = _UNREAD.sub("", text).rpartition("(")[2]
-    return ")" not in inside and all(inside.count(one) == inside.count(other) for one, other in ("{}", "[]"))
-
-
-_UNREAD: Final = re.compile(r'"""(?s:.*?)"""|"(?:[^"\\\n]|\\.)*"|#[^\n]*')
-_WORD: Final = re.compile(r"\w+")
-_KEYWORDS: Final = ("query", "mutation", "subscription", "fragment")
-_SLIPS: Final = (
-    (re.compile(r"'([^'\"\\\n]*)'"), r'"\1"'),
-    (re.compile('[\u201c\u201d\u201e]([^\u201c\u201d"\\\\\n]*)[\u201c\u201d]'), r'"\1"'),
-    (re.compile(r'\\"([^\\"\n]*)\\"'), r'"\1"'),
-    (re.compile(r'"([_A-Za-z]\w*)"(?=\s*:)'), r"\1"),
-    (re.compile(r"\(\s*\)|;|\}\s*\Z"), ""),
-    (re.compile(r"="), ":"),
-)
-"""Quotation marks, names of fields in quotes, no arguments in brackets, semicolons, a brace too many, `=` for `:`."""
-
-
-def spliced(text: str, splices: Sequence[Splice]) -> str:
-    """Return a text with splices; of those that overlap the first one counts, lists at one place are one list."""
-    out, end = text, len(text) + 1
-    for start, stop, new in sorted(_joined(splices), key=lambda one: (one[0], one[1]), reverse=True):
-        if stop <= end:
-            out, end = out[:start] + new + out[stop:], start
-    return out
-
-
-def _joined(splices: Sequence[Splice]) -> tuple[Splice, ...]:
-    """Return splices with those at one place as one."""
-    out: dict[tuple[int, int], str] = {}
-    for start, end, text in splices:
-        out[start, end] = _BETWEEN.sub(", ", f"{out.get((start, end), '')}\0{text}").replace("\0", "")
-    return tuple((*place, text) for place, text in out.items())
-
-
-_BETWEEN: Final = re.compile(r"\) ?\0(?:\w+ )? ?\(|\}\0\{")
-"""Between two variables of an operation, or two fields of an object, that had none."""
-
-
-def span(node: Any) -> tuple[int, int]:
-    return node.loc.start, node.loc.end
-
-
 def key(node: g.FieldNode) -> str:
     """Return the name of a field in the answer."""
     return (node.alias or node.name).value
@@ -183,16 +96,6 @@ def meant_instead(name: str, free: Sequence[str], required: Sequence[str]) -> st
 
 _SHORT: Final = 2
 _NEGATING: Final = frozenset({"no", "non", "not", "dont", "never", "unless", "without", "skip", "exclude", "disable"})
-
-
-def removed(node: Any, text: str) -> Splice:
-    """Return the splice that takes a node away, with the comma or blanks behind it, of the last one before it."""
-    start, end = span(node)
-    while end < len(text) and text[end] in " ,\t":
-        end += 1
-    while text[end : end + 1] in (")", "]") and text[start - 1] in " ,\t":
-        start -= 1
-    return start, end, ""
 
 
 class Document:
@@ -347,10 +250,10 @@ class Document:
         context, name = self.contexts[id(node)], node.name.value
         fields = {**getattr(context.parent, "fields", {}), _TYPE_NAME: g.TypeNameMetaFieldDef}
         near = [one for one in near_names(name, [*fields]) if _fits(fields[one], node)]
-        is_write = context.operation == "mutation" and context.parent is self.schema.mutation_type
-        yield from _renamed("Select", node.name, name, near, may_be_sure=not is_write)
-        is_root = context.above in [one.selection_set for one in self.operations]
-        told = [] if near else self._in_other_words(node, fields, is_root=is_root, is_write=is_write)
+        yield from _renamed(
+            "Select", node.name, name, near, may_be_sure=context.parent is not self.schema.mutation_type
+        )
+        told = [] if near else self._in_other_words(node, fields)
         for one in told:
             yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
         types = [] if near or not g.is_abstract_type(context.parent) else self.schema.get_possible_types(context.parent)
@@ -363,38 +266,36 @@ class Document:
             said = f"Select it where the object is of type {owner}."
             yield Fix(said, self._moved(nodes, (f"... on {owner}",)), is_sure)
         if not (near or told or owners):
-            found = [] if is_root else list(self._on_other_level(node, beside))
+            found = [] if self._is_root(context.parent) else list(self._on_other_level(node, beside))
             yield from found or self._without(node)
 
-    def _in_other_words(
-        self, node: g.FieldNode, fields: Mapping[str, Any], *, is_root: bool, is_write: bool
-    ) -> list[str]:
+    def _is_root(self, kind: Any) -> bool:
+        return kind in (self.schema.query_type, self.schema.mutation_type, self.schema.subscription_type)
+
+    def _in_other_words(self, node: g.FieldNode, fields: Mapping[str, Any]) -> list[str]:
         """Return the fields that fit: those that the server tells, else that have what is selected, else of one word.
 
         Another mutation does another thing.
         """
-        name, own = node.name.value, frozenset(words(node.name.value))
-        fit = [one for one, kind in fields.items() if _fits(kind, node) and _has_selected(kind, node)]
-        fit = [one for one in fit if one != _TYPE_NAME]
-        if told := [one for one in fit if one in self._told]:
-            return [one for one in sorted(told) if not (is_write and is_other_name(name, one))]
-        if is_root:
-            return []
+        parent, name = self.contexts[id(node)].parent, node.name.value
+        fit = [one for one in fields if one != _TYPE_NAME and _fits(fields[one], node)]
+        fit = [one for one in fit if _has_selected(fields[one], node)]
+        if told := sorted(self._told.intersection(fit)):
+            return [one for one in told if parent is not self.schema.mutation_type or not is_other_name(name, one)]
         if node.selection_set is None:
-            fit = [one for one in fit if any(len(word) > _SHORT for word in own.intersection(words(one)))]
-        return fit if len(fit) <= (_MOST_WAYS if node.selection_set else 1) else []
+            fit = [one for one in fit if any(len(word) > _SHORT for word in {*words(name)} & {*words(one)})]
+        return fit if len(fit) <= (_MOST_WAYS if node.selection_set else 1) and not self._is_root(parent) else []
 
     def _on_other_type(self, fragment: Any) -> Iterator[Fix]:
         """Yield a fragment on the type of the only place that it stands at, where that has all of its fields."""
-        places = [fragment]
-        if isinstance(fragment, g.FragmentDefinitionNode):
-            spreads = (one.node for one in self.contexts.values() if isinstance(one.node, g.FragmentSpreadNode))
-            places = [one for one in spreads if one.name.value == fragment.name.value]
-        is_on_one = getattr(fragment, "type_condition", None) is not None
-        kinds = {self.contexts[id(one)].parent for one in places if is_on_one}
-        for kind in kinds if len(kinds) == 1 else ():
-            fields = [one for one in _inside(fragment) if isinstance(one, g.FieldNode)]
-            if str(kind) != fragment.type_condition.name.value and fields and all(_has(kind, one) for one in fields):
+        if getattr(fragment, "type_condition", None) is None:
+            return
+        named = [one.node for one in self.contexts.values() if isinstance(one.node, g.FragmentSpreadNode)]
+        spreads = [one for one in named if one.name == getattr(fragment, "name", None)]
+        kinds = {self.contexts[id(one)].parent for one in spreads or [fragment]}
+        fields = [one for one in _inside(fragment) if isinstance(one, g.FieldNode)]
+        for kind in kinds if len(kinds) == 1 and fields else ():
+            if str(kind) != fragment.type_condition.name.value and all(_has(kind, one) for one in fields):
                 yield Fix(f"Select it on {kind}.", ((*span(fragment.type_condition), str(kind)),))
 
     def _on_other_level(self, node: g.FieldNode, beside: Sequence[g.FieldNode]) -> Iterator[Fix]:
@@ -402,37 +303,33 @@ class Document:
 
         Such are the nodes of a connection, the object of a payload, and the other way round.
         """
-        parent, inner = self.contexts[id(node)].parent, node
-        own = tuple(words(node.name.value))
-        every = ((name, one) for name, kind in _objects(parent).items() for one in kind.fields)
-        if joined := [(name, one) for name, one in every if (*words(name), *words(one)) == own]:
-            yield Fix(f"Select it inside of {joined[0][0]}.", ((*span(node), f"{joined[0][0]} {{ {joined[0][1]} }}"),))
-            return
-        for nodes in (beside, [node]):
+        parent, inner, own = self.contexts[id(node)].parent, node, [*words(node.name.value)]
+        every = [(name, one) for name, kind in _objects(parent).items() for one in kind.fields]
+        joined = [way for way in every if [*words(way[0]), *words(way[1])] == own]
+        for name, one in joined[:1]:
+            yield Fix(f"Select it inside of {name}.", ((*span(node), f"{name} {{ {one} }}"),))
+        for nodes in (beside, [node]) if not joined else ():
             if ways := _ways(parent, nodes):
                 yield from (Fix(f"Select it inside of {' and '.join(way)}.", self._moved(nodes, way)) for way in ways)
                 return
-        while not (inner.arguments or inner.directives) and (nodes := _inside(inner)):
-            if not all(isinstance(one, g.FieldNode) for one in nodes):
-                return
-            ways = [()] if all(_has(parent, one) for one in nodes) else _ways(parent, nodes)
-            for way in ways:
-                said = (
-                    f"Select it inside of {' and '.join(way)}."
-                    if way
-                    else f"Select its fields without {node.name.value}."
-                )
+        while not (joined or inner.arguments or inner.directives) and (nodes := _inside(inner)):
+            is_here = all(_has(parent, one) for one in nodes)
+            for way in [()] if is_here else _ways(parent, nodes):
+                said = f"Select its fields inside of {' and '.join(way)}." if way else "Select its fields without it."
                 yield Fix(said, ((*span(node), self._moved(nodes, way)[0][2]),))
-            if ways or len(nodes) > 1:
-                return
             inner = nodes[0]
+            if is_here or len(nodes) > 1 or not isinstance(inner, g.FieldNode):
+                return
 
     def _moved(self, nodes: Sequence[Any], way: Sequence[str]) -> tuple[Splice, ...]:
         """Return the splices that put selections inside of others."""
-        text = " ".join(self.text[slice(*span(one))] for one in nodes)
+        text = self._written(nodes, " ")
         for one in reversed(way):
             text = f"{one} {{ {text} }}"
         return ((*span(nodes[0]), text), *(removed(one, self.text) for one in nodes[1:]))
+
+    def _written(self, nodes: Sequence[Any], between: str = ", ") -> str:
+        return between.join(self.text[slice(*span(one))] for one in nodes)
 
     def _without(self, node: Any) -> Iterator[Fix]:
         """Yield the document without a selection, where others stand beside it."""
@@ -460,25 +357,27 @@ class Document:
         if moved := list(self._on_other_argument(node, args, free)):
             yield from moved
             return
-        if meant := meant_instead(node.name.value, free, required):
+        name, taking = node.name.value, [one for one in free if _takes(args[one].type, node.value)]
+        if meant := meant_instead(name, free, required):
             yield self._other_value(node, meant, args[meant].type)
+            taking = []
             if meant in required:
                 return
-        near = [one for one in near_names(node.name.value, free) if _takes(args[one].type, node.value)]
-        if near and not meant:
-            yield from _renamed("Name the argument", node.name, node.name.value, near)
+        if near := [one for one in near_names(name, free) if one in taking]:
+            yield from _renamed("Name the argument", node.name, name, near)
             return
-        fits = [one for one in free if self._is_for(args[one].type, node.value)]
-        others = self._other_fields(above) if len(fits) != 1 else []
-        for one in others if not meant else ():
+        fits = [one for one in taking if self._is_for(args[one].type, node.value)]
+        others = self._other_fields(above) if taking and len(fits) != 1 else []
+        for one in others:
             alias = "" if above.alias else f"{above.name.value}: "
             yield Fix(f"Select {one}: it takes this argument.", ((*span(above.name), f"{alias}{one}"),))
-        told = [one for one in sorted(self._told.intersection(free)) if _takes(args[one].type, node.value)]
-        only = [one for one in required if len(required) == 1 and _takes(args[one].type, node.value)]
-        may_be = [] if meant or others else (fits if len(fits) == 1 else told or only)
+        told = (
+            sorted(self._told.intersection(taking)) or [one for one in required if one in taking][: len(required) == 1]
+        )
+        may_be = [] if others else (fits if len(fits) == 1 else told)
         for one in may_be:
             yield Fix(f"Name the argument {one}, if it is what was meant.", ((*span(node.name), one),))
-            if one in required and one not in fits and not {*words(node.name.value)} <= {*words(one)}:
+            if one in required and one not in fits and not {*words(name)} <= {*words(one)}:
                 yield self._other_value(node, one, args[one].type)
         if not (others or may_be):
             whole = len(above.arguments or ()) == 1
@@ -488,21 +387,20 @@ class Document:
 
     def _on_other_argument(self, node: g.ArgumentNode, args: Mapping[str, Any], free: Sequence[str]) -> Iterator[Fix]:
         """Yield arguments as the members of an object that takes them all, or the members of one as arguments."""
-        above = self.contexts[id(node)].above
-        unknown = [one for one in above.arguments if one.name.value not in args]
-        kinds = {one: g.get_nullable_type(args[one].type) for one in free}
-        holders = [one for one, kind in kinds.items() if g.is_input_object_type(kind) and _are_of(unknown, kind.fields)]
+        given = self.contexts[id(node)].above.arguments
+        unknown = [one for one in given if one.name.value not in args]
+        inside = {one: getattr(g.get_nullable_type(args[one].type), "fields", {}) for one in free}
+        holders = [one for one, fields in inside.items() if _are_of(unknown, fields)]
         for one in holders[:_MOST_WAYS]:
-            kept = [self.text[slice(*span(each))] for each in above.arguments if each not in unknown]
-            inner = ", ".join(self.text[slice(*span(each))] for each in unknown)
-            place = span(above.arguments[0])[0], span(above.arguments[-1])[1]
-            is_sure = [*args] == [one] and {each.name.value for each in unknown} <= {*kinds[one].fields}
-            yield Fix(f"Send it inside of {one}.", ((*place, ", ".join([*kept, f"{one}: {{{inner}}}"])),), is_sure)
-        held = list(node.value.fields) if isinstance(node.value, g.ObjectValueNode) else []
+            kept = [self._written([each]) for each in given if each not in unknown]
+            text = ", ".join([*kept, f"{one}: {{{self._written(unknown)}}}"])
+            is_sure = [*args] == [one] and {each.name.value for each in unknown} <= {*inside[one]}
+            yield Fix(f"Send it inside of {one}.", ((span(given[0])[0], span(given[-1])[1], text),), is_sure)
+        held = list(getattr(node.value, "fields", ()))
         if not holders and _are_of(held, free):
-            text = ", ".join(self.text[slice(*span(one))] for one in held)
             is_sure = {one.name.value for one in held} <= {*free}
-            yield Fix(f"Send the members of {node.name.value} as arguments.", ((*span(node), text),), is_sure)
+            said = f"Send the members of {node.name.value} as arguments."
+            yield Fix(said, ((*span(node), self._written(held)),), is_sure)
 
     def _is_for(self, kind: Any, node: Any) -> bool:
         """Whether a value is of a type that few others take: a word of an enum, an object, a variable of that type."""
@@ -521,19 +419,16 @@ class Document:
 
     def _other_fields(self, field: Any) -> list[str]:
         """Return the fields beside one that return the same, take all of its arguments and need no others."""
-        context = self.contexts[id(field)]
-        if not isinstance(field, g.FieldNode) or context.parent is self.schema.mutation_type:
+        parent, kind = self.contexts[id(field)].parent, str(getattr(self.contexts[id(field)].definition, "type", ""))
+        if not isinstance(field, g.FieldNode) or parent is self.schema.mutation_type:
             return []
-        given, kind = (
-            {one.name.value: one.value for one in field.arguments or ()},
-            g.get_nullable_type(context.definition.type),
-        )
+        given = {one.name.value: one.value for one in field.arguments or ()}
+        alike = {name: one.args for name, one in parent.fields.items() if str(one.type).rstrip("!") == kind.rstrip("!")}
         return [
             name
-            for name, one in context.parent.fields.items()
-            if g.get_nullable_type(one.type) == kind
-            and all(each in one.args and _takes(one.args[each].type, value) for each, value in given.items())
-            and not any(g.is_required_argument(arg) for each, arg in one.args.items() if each not in given)
+            for name, args in alike.items()
+            if all(one in args and _takes(args[one].type, value) for one, value in given.items())
+            and not any(g.is_required_argument(arg) for one, arg in args.items() if one not in given)
         ]
 
     def _other_value(self, node: g.ArgumentNode, name: str, kind: Any) -> Fix:
@@ -638,9 +533,7 @@ class Document:
         strict = f"{expected.rstrip('!')}!"
         text = expected if wanted == {expected} else strict if wanted == {strict, strict[:-1]} else ""
         own, around = self._declared(name), g.get_named_type(self.contexts[id(use)].expected)
-        fields = (
-            around.fields if g.is_input_object_type(around) and g.is_input_object_type(g.get_named_type(own)) else {}
-        )
+        fields = getattr(around, "fields", {}) if g.is_input_object_type(g.get_named_type(own)) else {}
         if len(inner := [one for one in fields if g.is_type_sub_type_of(self.schema, own, fields[one].type)]) == 1:
             yield Fix(f"Send it inside of {inner[0]}.", ((*span(use), f"{{{inner[0]}: ${name}}}"),), True)
             return
@@ -781,12 +674,9 @@ def _ways(parent: Any, nodes: Sequence[Any]) -> list[tuple[str, ...]]:
 def _objects(kind: Any) -> dict[str, Any]:
     """Return the types of the fields of a type that have fields and need no argument."""
     fields = getattr(kind, "fields", {})
-    every = {name: g.get_named_type(one.type) for name, one in fields.items() if not _needs_any(one)}
-    return {name: one for name, one in every.items() if g.is_object_type(one) or g.is_interface_type(one)}
-
-
-def _needs_any(definition: g.GraphQLField) -> bool:
-    return any(g.is_required_argument(one) for one in definition.args.values())
+    free = [name for name, one in fields.items() if not any(map(g.is_required_argument, one.args.values()))]
+    found = {name: g.get_named_type(fields[name].type) for name in free}
+    return {name: one for name, one in found.items() if hasattr(one, "fields")}
 
 
 def _takes(kind: Any, node: Any) -> bool:
