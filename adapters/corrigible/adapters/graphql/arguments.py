@@ -120,9 +120,6 @@ class Arguments(Described):
     def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
         return self._checker.declared_place(request, pointer)
 
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
-        return None
-
     def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         return vocabulary(self._checker)
 

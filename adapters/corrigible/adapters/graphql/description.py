@@ -16,7 +16,7 @@ import orjson
 
 from corrigible.adapters.base import Described, InnerCall
 from corrigible.adapters.formats.statement import complete, has_word, is_down, is_fault, told_state
-from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
+from corrigible.adapters.operation import Operations
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
 from corrigible.rules.pointer import escape, segments, value_at
@@ -136,18 +136,6 @@ class GraphQlDescription(Described):
         for one in (self.schema.query_type, self.schema.mutation_type, self.schema.subscription_type):
             if one is not None:
                 yield one.name, one
-
-    def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
-        return ()
-
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
-        return None
-
-    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
-        return NOTHING
-
-    def facts(self, operation: str) -> Json:
-        return {}
 
     def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
         """Return the document and variables as the schema takes them; None where it refuses nothing.
@@ -436,7 +424,7 @@ class Mending:
             self._text = spliced(self._text, self._taken(problem.fixes[0], ()))
             self._is_sure = False
             return None
-        made = [self._of_fix(one) for one in problem.fixes[:_MOST_OPTIONS]]
+        made = [self._with(self._edited(one), one.message) for one in problem.fixes[:_MOST_OPTIONS]]
         return options(made, self._group) if made else self._question(problem.question)
 
     def _taken(self, fix: Fix, before: Sequence[Splice]) -> Sequence[Splice]:
@@ -444,12 +432,12 @@ class Mending:
         if any(start < stop and begin < end for start, end, _ in fix.splices for begin, stop, _ in before):
             return ()
         self._said.append(fix.message)
-        self._asked += [(f"{self._sent.base}/variables/{name}", json_schema(kind)) for name, kind in fix.asked]
+        self._asked += self._edited(fix).asked
         return fix.splices
 
-    def _of_fix(self, fix: Fix) -> dict[str, Json]:
+    def _edited(self, fix: Fix) -> Edited:
         asked = [(f"{self._sent.base}/variables/{name}", json_schema(kind)) for name, kind in fix.asked]
-        return self._edit(fix.message, spliced(self._text, fix.splices), asked=asked, is_sure=False)
+        return Edited(fix.splices, (), tuple(asked))
 
     # Values
 

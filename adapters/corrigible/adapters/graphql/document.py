@@ -180,16 +180,12 @@ class Document:
     def _known(self, rule: str, nodes: tuple[Any, ...]) -> str:
         """Return what may stand there, as the schema names it."""
         context = self.contexts.get(id(nodes[0])) if nodes else None
-        if context is None:
-            return ""
-        holder, names = "", list[str]()
-        if rule in ("FieldsOnCorrectTypeRule", "ScalarLeafsRule"):
-            kind = context.parent if rule == "FieldsOnCorrectTypeRule" else g.get_named_type(context.definition.type)
-            holder, names = str(kind), list(getattr(kind, "fields", {}))
-        elif rule == "KnownArgumentNamesRule" and context.definition is not None:
-            holder, names = "It", list(context.definition.args)
+        definition, is_argument = getattr(context, "definition", None), rule == "KnownArgumentNamesRule"
+        kind = g.get_named_type(getattr(definition, "type", None)) if rule == "ScalarLeafsRule" else None
+        kind = getattr(context, "parent", None) if rule == "FieldsOnCorrectTypeRule" else kind
+        names = [*(getattr(definition, "args", ()) if is_argument else getattr(kind, "fields", ()))]
         more = ", ..." if len(names) > _MOST_NAMES else ""
-        return f" {holder} has {', '.join(names[:_MOST_NAMES])}{more}." if names else ""
+        return f" {kind or 'It'} has {', '.join(names[:_MOST_NAMES])}{more}." if names else ""
 
     def calls(self) -> list[Any]:
         """Return the fields and directives that are given arguments and that the schema has."""
@@ -253,7 +249,7 @@ class Document:
         yield from _renamed(
             "Select", node.name, name, near, may_be_sure=context.parent is not self.schema.mutation_type
         )
-        told = [] if near else self._in_other_words(node, fields)
+        told = [] if near else self._in_other_words(node)
         for one in told:
             yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
         types = [] if near or not g.is_abstract_type(context.parent) else self.schema.get_possible_types(context.parent)
@@ -272,14 +268,14 @@ class Document:
     def _is_root(self, kind: Any) -> bool:
         return kind in (self.schema.query_type, self.schema.mutation_type, self.schema.subscription_type)
 
-    def _in_other_words(self, node: g.FieldNode, fields: Mapping[str, Any]) -> list[str]:
+    def _in_other_words(self, node: g.FieldNode) -> list[str]:
         """Return the fields that fit: those that the server tells, else that have what is selected, else of one word.
 
         Another mutation does another thing.
         """
         parent, name = self.contexts[id(node)].parent, node.name.value
-        fit = [one for one in fields if one != _TYPE_NAME and _fits(fields[one], node)]
-        fit = [one for one in fit if _has_selected(fields[one], node)]
+        fields = getattr(parent, "fields", {})
+        fit = [one for one, kind in fields.items() if _fits(kind, node) and _has_selected(kind, node)]
         if told := sorted(self._told.intersection(fit)):
             return [one for one in told if parent is not self.schema.mutation_type or not is_other_name(name, one)]
         if node.selection_set is None:
@@ -369,8 +365,7 @@ class Document:
         fits = [one for one in taking if self._is_for(args[one].type, node.value)]
         others = self._other_fields(above) if taking and len(fits) != 1 else []
         for one in others:
-            alias = "" if above.alias else f"{above.name.value}: "
-            yield Fix(f"Select {one}: it takes this argument.", ((*span(above.name), f"{alias}{one}"),))
+            yield Fix(f"Select {one}: it takes this argument.", ((*span(above.name), one),))
         told = (
             sorted(self._told.intersection(taking)) or [one for one in required if one in taking][: len(required) == 1]
         )
@@ -662,13 +657,11 @@ def _has(kind: Any, node: g.FieldNode) -> bool:
 
 def _ways(parent: Any, nodes: Sequence[Any]) -> list[tuple[str, ...]]:
     """Return the fields of a type, one or two levels deep, whose object has all of some nodes; none of too many."""
-    held = _objects(parent)
-    found: list[tuple[str, ...]] = [(name,) for name, one in held.items() if all(_has(one, node) for node in nodes)]
-    if not found:
-        deeper = ((name, below, one) for name, kind in held.items() for below, one in _objects(kind).items())
-        found = [(name, below) for name, below, one in deeper if all(_has(one, node) for node in nodes)]
-        return found if len(found) == 1 else []
-    return found if len(found) <= _MOST_WAYS else []
+    near: list[tuple[tuple[str, ...], Any]] = [((name,), one) for name, one in _objects(parent).items()]
+    for ways in near, [((*way, name), one) for way, kind in near for name, one in _objects(kind).items()]:
+        if found := [way for way, one in ways if all(_has(one, node) for node in nodes)]:
+            return found if len(found) <= (_MOST_WAYS if ways is near else 1) else []
+    return []
 
 
 def _objects(kind: Any) -> dict[str, Any]:
