@@ -252,7 +252,7 @@ class Document:
         told = [] if near else self._in_other_words(node)
         for one in told:
             yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
-        types = [] if near or not g.is_abstract_type(context.parent) else self.schema.get_possible_types(context.parent)
+        types = [] if near else self._possible(context.parent)
         selected = [one for one in context.above.selections if isinstance(one, g.FieldNode)]
         beside = [one for one in selected if one.name.value not in fields]
         together = [one for one in types if all(_has(one, other) for other in beside)]
@@ -279,7 +279,8 @@ class Document:
         if told := sorted(self._told.intersection(fit)):
             return [one for one in told if parent is not self.schema.mutation_type or not is_other_name(name, one)]
         if node.selection_set is None:
-            fit = [one for one in fit if any(len(word) > _SHORT for word in {*words(name)} & {*words(one)})]
+            alike = [one for one in fields if any(len(word) > _SHORT for word in {*words(name)} & {*words(one)})]
+            fit = alike if not any(self._on_other_level(node, [node])) else []
         return fit if len(fit) <= (_MOST_WAYS if node.selection_set else 1) and not self._is_root(parent) else []
 
     def _on_other_type(self, fragment: Any) -> Iterator[Fix]:
@@ -287,12 +288,17 @@ class Document:
         if getattr(fragment, "type_condition", None) is None:
             return
         named = [one.node for one in self.contexts.values() if isinstance(one.node, g.FragmentSpreadNode)]
-        spreads = [one for one in named if one.name == getattr(fragment, "name", None)]
+        spreads = [one for one in named if one.name.value == getattr(getattr(fragment, "name", None), "value", None)]
         kinds = {self.contexts[id(one)].parent for one in spreads or [fragment]}
         fields = [one for one in _inside(fragment) if isinstance(one, g.FieldNode)]
-        for kind in kinds if len(kinds) == 1 and fields else ():
-            if str(kind) != fragment.type_condition.name.value and all(_has(kind, one) for one in fields):
+        possible = [each for one in kinds for each in (one, *self._possible(one))] if len(kinds) == 1 and fields else []
+        found = [one for one in possible if all(_has(one, each) for each in fields)]
+        for kind in found[:1] if len(found) == 1 or found[:1] == [*kinds] else ():
+            if str(kind) != fragment.type_condition.name.value:
                 yield Fix(f"Select it on {kind}.", ((*span(fragment.type_condition), str(kind)),))
+
+    def _possible(self, kind: Any) -> Sequence[Any]:
+        return self.schema.get_possible_types(kind) if g.is_abstract_type(kind) else ()
 
     def _on_other_level(self, node: g.FieldNode, beside: Sequence[g.FieldNode]) -> Iterator[Fix]:
         """Yield a selection inside of an object that has the fields, or without a level that is none.
@@ -482,8 +488,8 @@ class Document:
             yield Fix(f"Say which fields of {kind} are wanted.", ((end, end, f" {{ {' '.join(chosen)} }}"),))
 
     def spread(self, node: Any, *_: Any) -> Iterator[Fix]:
-        named = [one for one in self._fragments if isinstance(node, g.FragmentSpreadNode) and one.name == node.name]
-        found = list(self._on_other_type(next(iter(named), node)))
+        name = node.name.value if isinstance(node, g.FragmentSpreadNode) else ""
+        found = list(self._on_other_type(next((one for one in self._fragments if one.name.value == name), node)))
         yield from found or self._without(node)
 
     def overlap(self, *nodes: Any) -> Iterator[Fix]:
@@ -512,13 +518,19 @@ class Document:
             yield Fix(f"Declare ${name} as {expected}.", self.declaring(operation, name, expected), True, asked)
 
     def unused(self, node: g.VariableDefinitionNode) -> Iterator[Fix]:
-        operation = self.contexts[id(node)].above
+        operation, name = self.contexts[id(node)].above, node.variable.name.value
+        every = [
+            one.node for one in self.contexts.values() if isinstance(one.node, g.EnumValueNode | g.StringValueNode)
+        ]
+        meant = [one for one in every if one.value.removeprefix("$") == name]
+        for one in meant[:1]:
+            yield Fix(f"Refer to the variable as ${name}.", ((*span(one), f"${name}"),), len(meant) == 1)
+            return
         start, end, new = removed(node, self.text)
         if len(operation.variable_definitions or ()) == 1:
             start = self.text.rindex("(", 0, start)
             end = self.text.index(")", end) + 1
-        is_sent = node.variable.name.value in self._sent
-        yield Fix("Leave the variable out: nothing uses it.", ((start, end, new),), not is_sent)
+        yield Fix("Leave the variable out: nothing uses it.", ((start, end, new),), name not in self._sent)
 
     def position(self, definition: g.VariableDefinitionNode, use: Any, *_: Any) -> Iterator[Fix]:
         """Declare a variable with the type of its place."""
