@@ -115,6 +115,8 @@ class Sent(NamedTuple):
 class GraphQlDescription(Described):
     """Whatever the path is, a request with a document is judged by it."""
 
+    dialect: Final = "graphql"
+
     def __init__(self, schema: g.GraphQLSchema) -> None:
         self.schema = schema
 
@@ -125,17 +127,9 @@ class GraphQlDescription(Described):
 
     @property
     def operations(self) -> Operations:
-        names = [f"{kind}.{name}" for kind, one in self._roots() for name in one.fields]
+        roots = (self.schema.query_type, self.schema.mutation_type, self.schema.subscription_type)
+        names = [f"{one.name}.{name}" for one in roots if one is not None for name in one.fields]
         return Operations({f"POST /{name}": name for name in names})
-
-    @property
-    def dialect(self) -> str:
-        return "graphql"
-
-    def _roots(self) -> Iterator[tuple[str, Any]]:
-        for one in (self.schema.query_type, self.schema.mutation_type, self.schema.subscription_type):
-            if one is not None:
-                yield one.name, one
 
     def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
         """Return the document and variables as the schema takes them; None where it refuses nothing.
@@ -407,8 +401,7 @@ class Mending:
     def _by_problems(self, document: Document, problems: Sequence[Problem]) -> Proposal | None:
         """Do what is sure about the first rule that finds something; return what is left, if anything is."""
         first = [one for one in problems if one.rule == problems[0].rule]
-        splices = list[Splice]()
-        left: list[Problem] = []
+        splices, left = list[Splice](), list[Problem]()
         for one in first:
             if len(one.fixes) == 1 and one.fixes[0].is_sure:
                 splices += self._taken(one.fixes[0], splices)
@@ -585,10 +578,10 @@ class Mending:
                 words.add(str(getattr(name, "value", "")))
             elif isinstance(mark, str | int | float):
                 words.add(str(mark))
-        if any(one in places for error in self._errors for one in _located(error)):
-            return True
-        return any(
-            one and (one == error.pointer or has_word(error.message, one)) for error in self._errors for one in words
+        located = (one for error in self._errors for one in _located(error))
+        named = ((error, one) for error in self._errors for one in words if one)
+        return any(one in places for one in located) or any(
+            one == error.pointer or has_word(error.message, one) for error, one in named
         )
 
     def _edit(

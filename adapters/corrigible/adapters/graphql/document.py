@@ -54,11 +54,7 @@ class Context(NamedTuple):
     """The field or the directive around an argument."""
     expected: Any
     """The type of input that is expected."""
-    operation: str
-    """The kind of the operation around it; empty in a fragment."""
     above: Any
-    around: Any
-    """The innermost fragment around it; None where it is in none."""
     node: Any
 
 
@@ -111,15 +107,13 @@ class Document:
     ) -> None:
         """`sent` are the variables with a value, `told` the names that the server says may be meant."""
         self.schema, self.text, self.ast, self._sent, self._told = schema, text, ast, sent, told
-        self._variables = {
-            one.variable.name.value for operation in self.operations for one in operation.variable_definitions or ()
-        }
         self._reused = set[str]()
         self._given = set[int]()
         """Nodes whose missing arguments are given: each of these is a problem of its own."""
         self.contexts: dict[int, Context] = {}
         info = g.TypeInfo(schema)
         g.visit(ast, g.TypeInfoVisitor(info, _Collector(info, self.contexts)))
+        self._variables = {one.variable.name.value for one in self._every(g.VariableDefinitionNode)}
 
     @property
     def kind(self) -> str:
@@ -142,10 +136,6 @@ class Document:
     @property
     def operations(self) -> list[g.OperationDefinitionNode]:
         return [one for one in self.ast.definitions if isinstance(one, g.OperationDefinitionNode)]
-
-    @property
-    def _fragments(self) -> list[g.FragmentDefinitionNode]:
-        return [one for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)]
 
     def problems(self) -> list[Problem]:
         """Return what the rules find, in the order in which it is to be mended: names before what follows from them."""
@@ -216,7 +206,7 @@ class Document:
 
     def selected(self, nodes: Sequence[Any]) -> list[g.FieldNode]:
         """Return the fields that nodes select, in the order in which they run, with those of fragments."""
-        fragments = {one.name.value: one for one in self._fragments}
+        fragments = {one.name.value: one for one in self._every(g.FragmentDefinitionNode)}
         out, seen = list[g.FieldNode](), set[str]()
         waiting = [one for node in nodes for one in _inside(node)]
         while waiting:
@@ -240,10 +230,10 @@ class Document:
 
     def field(self, node: g.FieldNode) -> Iterator[Fix]:
         """Rename a field, or select it on the only types that have it. An alias stays, so the answer keeps its name."""
-        if other := [*self._as_other_root(node), *self._on_other_type(self.contexts[id(node)].around)]:
+        context, name = self.contexts[id(node)], node.name.value
+        if other := [*self._as_other_root(node), *self._on_other_type(self.contexts[id(context.above)].above)]:
             yield from other
             return
-        context, name = self.contexts[id(node)], node.name.value
         fields = {**getattr(context.parent, "fields", {}), _TYPE_NAME: g.TypeNameMetaFieldDef}
         near = [one for one in near_names(name, [*fields]) if _fits(fields[one], node)]
         yield from _renamed(
@@ -287,8 +277,8 @@ class Document:
         """Yield a fragment on the type of the only place that it stands at, where that has all of its fields."""
         if getattr(fragment, "type_condition", None) is None:
             return
-        named = [one.node for one in self.contexts.values() if isinstance(one.node, g.FragmentSpreadNode)]
-        spreads = [one for one in named if one.name.value == getattr(getattr(fragment, "name", None), "value", None)]
+        name = getattr(getattr(fragment, "name", None), "value", None)
+        spreads = [one for one in self._every(g.FragmentSpreadNode) if one.name.value == name]
         kinds = {self.contexts[id(one)].parent for one in spreads or [fragment]}
         fields = [one for one in _inside(fragment) if isinstance(one, g.FieldNode)]
         possible = [each for one in kinds for each in (one, *self._possible(one))] if len(kinds) == 1 and fields else []
@@ -415,7 +405,7 @@ class Document:
 
     def _declared(self, name: str) -> Any:
         """Return the type that a variable is declared with."""
-        every = [one for operation in self.operations for one in operation.variable_definitions or ()]
+        every = self._every(g.VariableDefinitionNode)
         return next((g.type_from_ast(self.schema, one.type) for one in every if one.variable.name.value == name), None)
 
     def _other_fields(self, field: Any) -> list[str]:
@@ -445,8 +435,7 @@ class Document:
             above = self.contexts[id(above)].above
         if isinstance(above, g.VariableDefinitionNode):
             wanted = {str(one.expected) for one in self._uses(above.variable.name.value) if one.expected}
-            if len(wanted) == 1:
-                text = wanted.pop()
+            for text in wanted if len(wanted) == 1 else ():
                 yield Fix(f"Declare the variable as {text}.", ((*span(above.type), text),), True)
                 return
             is_taken: Callable[[Any], bool] = g.is_input_type
@@ -462,8 +451,7 @@ class Document:
             yield Fix("Leave the directive out, if the call may do without it.", (removed(node, self.text),))
 
     def fragment_name(self, name: g.NameNode, *_: Any) -> Iterator[Fix]:
-        known = [one.name.value for one in self._fragments]
-        near = near_names(name.value, known)
+        near = near_names(name.value, [one.name.value for one in self._every(g.FragmentDefinitionNode)])
         yield from _renamed("Name the fragment", name, name.value, near)
         if not near:
             yield from self._without(self.contexts[id(name)].above)
@@ -484,22 +472,24 @@ class Document:
         plain = [name for name, one in fields.items() if g.is_leaf_type(g.get_named_type(one.type)) and not one.args]
         chosen = [name for name in plain if name in ("id", "name")] or plain[:_MOST_LEAVES]
         if chosen:
-            end = node.loc.end if node.loc else 0
+            end = span(node)[1]
             yield Fix(f"Say which fields of {kind} are wanted.", ((end, end, f" {{ {' '.join(chosen)} }}"),))
 
     def spread(self, node: Any, *_: Any) -> Iterator[Fix]:
         name = node.name.value if isinstance(node, g.FragmentSpreadNode) else ""
-        found = list(self._on_other_type(next((one for one in self._fragments if one.name.value == name), node)))
+        found = list(
+            self._on_other_type(
+                next((one for one in self._every(g.FragmentDefinitionNode) if one.name.value == name), node)
+            )
+        )
         yield from found or self._without(node)
 
     def overlap(self, *nodes: Any) -> Iterator[Fix]:
         """Give the second of two different fields of one name an alias."""
         fields = [one for one in nodes if isinstance(one, g.FieldNode)]
         last = max(fields, key=lambda one: one.loc.start if one.loc else 0)
-        key, at = last.alias or last.name, span(last.name)
-        text = f"{key.value}2" if last.alias else f"{key.value}2: {last.name.value}"
-        place = span(last.alias) if last.alias else at
-        yield Fix("Give the second one another name in the answer.", ((*place, text),))
+        text = f"{last.alias.value}2" if last.alias else f"{last.name.value}2: {last.name.value}"
+        yield Fix("Give the second one another name in the answer.", ((*span(last.alias or last.name), text),))
 
     def unused_fragment(self, node: g.FragmentDefinitionNode) -> Iterator[Fix]:
         yield Fix("Leave the fragment out: nothing uses it.", (removed(node, self.text),), True)
@@ -519,9 +509,7 @@ class Document:
 
     def unused(self, node: g.VariableDefinitionNode) -> Iterator[Fix]:
         operation, name = self.contexts[id(node)].above, node.variable.name.value
-        every = [
-            one.node for one in self.contexts.values() if isinstance(one.node, g.EnumValueNode | g.StringValueNode)
-        ]
+        every = [*self._every(g.EnumValueNode), *self._every(g.StringValueNode)]
         meant = [one for one in every if one.value.removeprefix("$") == name]
         for one in meant[:1]:
             yield Fix(f"Refer to the variable as ${name}.", ((*span(one), f"${name}"),), len(meant) == 1)
@@ -614,16 +602,11 @@ class Document:
         return ((at, at, f"{word}({text}) " if is_short else f" ({text})"),)
 
     def _uses(self, name: str) -> list[Context]:
-        nodes: list[Context] = []
+        named = [self.contexts[id(one)] for one in self._every(g.VariableNode) if one.name.value == name]
+        return [one for one in named if not isinstance(one.above, g.VariableDefinitionNode)]
 
-        class Uses(g.Visitor):
-            def enter_variable(_, node: g.VariableNode, *more: Any) -> None:
-                context = self.contexts[id(node)]
-                if node.name.value == name and not isinstance(context.above, g.VariableDefinitionNode):
-                    nodes.append(context)
-
-        g.visit(self.ast, Uses())
-        return nodes
+    def _every(self, kind: Any) -> list[Any]:
+        return [one.node for one in self.contexts.values() if isinstance(one.node, kind)]
 
 
 class _Collector(g.Visitor):
@@ -631,26 +614,13 @@ class _Collector(g.Visitor):
 
     def __init__(self, info: g.TypeInfo, contexts: dict[int, Context]) -> None:
         super().__init__()
-        self._info, self._contexts, self._operation = info, contexts, ""
+        self._info, self._contexts = info, contexts
 
     def enter(self, node: g.Node, _key: Any, parent: Any, _path: Any, ancestors: list[Any]) -> None:
         info = self._info
-        if isinstance(node, g.OperationDefinitionNode):
-            self._operation = node.operation.value
-        elif isinstance(node, g.FragmentDefinitionNode):
-            self._operation = ""
-        outer = [one for one in (parent, *reversed(ancestors)) if isinstance(one, g.Node)]
-        around = next((one for one in outer if isinstance(one, g.InlineFragmentNode | g.FragmentDefinitionNode)), None)
+        above = next((one for one in (parent, *reversed(ancestors)) if isinstance(one, g.Node)), None)
         definition = info.get_directive() or info.get_field_def()
-        self._contexts[id(node)] = Context(
-            info.get_parent_type(),
-            definition,
-            info.get_input_type(),
-            self._operation,
-            next(iter(outer), None),
-            around,
-            node,
-        )
+        self._contexts[id(node)] = Context(info.get_parent_type(), definition, info.get_input_type(), above, node)
 
 
 def _fits(definition: g.GraphQLField, node: g.FieldNode) -> bool:
