@@ -84,7 +84,11 @@ def outcome(judge: Engine, request: Request, answer: Json, status: int = 200) ->
 
 
 @pytest.mark.parametrize(
-    "server", ["apollo", "ariadne", "gophers", "gqlgen", "mercurius", "perl", "ruby", "strawberry", "webonyx", "yoga"]
+    "server",
+    [
+        *("absinthe", "apollo", "ariadne", "gophers", "gqlgen", "graphql-java"),
+        *("mercurius", "perl", "ruby", "strawberry", "webonyx", "yoga"),
+    ],
 )
 def test_recorded(server: str) -> None:
     told = json.loads((RECORDED / f"{server}.json").read_text("utf-8"))

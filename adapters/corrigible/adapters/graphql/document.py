@@ -264,13 +264,14 @@ class Document:
         Another mutation does another thing.
         """
         parent, name = self.contexts[id(node)].parent, node.name.value
+        if node.selection_set is None and not self._is_root(parent) and any(self._on_other_level(node, [node])):
+            return []
         fields = getattr(parent, "fields", {})
         fit = [one for one, kind in fields.items() if _fits(kind, node) and _has_selected(kind, node)]
         if told := sorted(self._told.intersection(fit)):
             return [one for one in told if parent is not self.schema.mutation_type or not is_other_name(name, one)]
         if node.selection_set is None:
-            alike = [one for one in fields if any(len(word) > _SHORT for word in {*words(name)} & {*words(one)})]
-            fit = alike if not any(self._on_other_level(node, [node])) else []
+            fit = [one for one in fields if any(len(word) > _SHORT for word in {*words(name)} & {*words(one)})]
         return fit if len(fit) <= (_MOST_WAYS if node.selection_set else 1) and not self._is_root(parent) else []
 
     def _on_other_type(self, fragment: Any) -> Iterator[Fix]:
@@ -509,8 +510,9 @@ class Document:
 
     def unused(self, node: g.VariableDefinitionNode) -> Iterator[Fix]:
         operation, name = self.contexts[id(node)].above, node.variable.name.value
-        every = [*self._every(g.EnumValueNode), *self._every(g.StringValueNode)]
-        meant = [one for one in every if one.value.removeprefix("$") == name]
+        meant = [one for one in self._every(g.StringValueNode) if one.value == f"${name}"]
+        said = [self.contexts[id(one)] for one in self._every(g.EnumValueNode) if one.value == name]
+        meant += [one.node for one in said if not g.is_enum_type(g.get_named_type(one.expected))]
         for one in meant[:1]:
             yield Fix(f"Refer to the variable as ${name}.", ((*span(one), f"${name}"),), len(meant) == 1)
             return
