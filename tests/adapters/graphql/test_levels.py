@@ -131,6 +131,23 @@ def test_what_stands_elsewhere_is_moved_there(judge: Engine, text: str, meant: s
     assert plain(sent["query"]) == plain(meant)
 
 
+@pytest.mark.parametrize(
+    ("text", "is_sent"),
+    [
+        ('mutation { move(input: {id: 7, to: "x"}) { code } }', True),
+        ("mutation { unset(exclude: {id: 7}) { code } }", False),
+        ("mutation { unset(input: {ids: 7}) { code } }", False),
+        ("{ things(page: {first: 2}) { total } }", False),
+        ('mutation { create(code: "a", siez: {width: 1, height: 2}) { warnings } }', False),
+    ],
+)
+def test_arguments_are_moved_unasked_only_where_no_name_may_be_another(
+    judge: Engine, text: str, *, is_sent: bool
+) -> None:
+    found = outcome(judge, posted({"query": text}), {"errors": [{"message": one} for one in errors(text)]}, 400)
+    assert ("sends" in found) is is_sent, found
+
+
 def test_another_mutation_is_never_put_in_place_of_one(judge: Engine) -> None:
     answer = refused('Cannot query field "reset" on type "Mutation". Did you mean "unset" or "set"?', 12)
     found = outcome(judge, posted({"query": "mutation { reset(id: 7) { code } }"}), answer)

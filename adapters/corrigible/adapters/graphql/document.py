@@ -390,7 +390,9 @@ class Document:
             yield Fix(f"Send it inside of {one}.", ((span(given[0])[0], span(given[-1])[1], text),), is_sure)
         held = list(getattr(node.value, "fields", ()))
         if not holders and _are_of(held, free):
-            is_sure = {one.name.value for one in held} <= {*free}
+            needed = {one for one in free if g.is_required_argument(args[one])}
+            is_sure = bool(needed) and needed <= {one.name.value for one in held} <= {*free}
+            is_sure = is_sure and _NEGATING.isdisjoint(words(node.name.value))
             said = f"Send the members of {node.name.value} as arguments."
             yield Fix(said, ((*span(node), self._written(held)),), is_sure)
 
