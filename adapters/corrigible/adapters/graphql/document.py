@@ -268,11 +268,13 @@ class Document:
             return []
         fields = getattr(parent, "fields", {})
         fit = [one for one, kind in fields.items() if _fits(kind, node) and _has_selected(kind, node)]
+        is_here = node.selection_set is not None and _has_selected(g.GraphQLField(parent), node)
         if told := sorted(self._told.intersection(fit)):
             return [one for one in told if parent is not self.schema.mutation_type or not is_other_name(name, one)]
         if node.selection_set is None:
             fit = [one for one in fields if any(len(word) > _SHORT for word in {*words(name)} & {*words(one)})]
-        return fit if len(fit) <= (_MOST_WAYS if node.selection_set else 1) and not self._is_root(parent) else []
+        most = 0 if is_here or self._is_root(parent) else _MOST_WAYS if node.selection_set else 1
+        return fit if len(fit) <= most else []
 
     def _on_other_type(self, fragment: Any) -> Iterator[Fix]:
         """Yield a fragment on the type of the only place that it stands at, where that has all of its fields."""
@@ -307,7 +309,7 @@ class Document:
                 return
         while not (joined or inner.arguments or inner.directives) and (nodes := _inside(inner)):
             is_here = all(_has(parent, one) for one in nodes)
-            for way in [()] if is_here else _ways(parent, nodes):
+            for way in [*([()] if is_here else []), *_ways(parent, nodes)]:
                 said = f"Select its fields inside of {' and '.join(way)}." if way else "Select its fields without it."
                 yield Fix(said, ((*span(node), self._moved(nodes, way)[0][2]),))
             inner = nodes[0]
@@ -638,7 +640,7 @@ def _fits(definition: g.GraphQLField, node: g.FieldNode) -> bool:
 def _has(kind: Any, node: g.FieldNode) -> bool:
     """Whether a type has a field that is selected."""
     definition = getattr(kind, "fields", {}).get(node.name.value)
-    return definition is not None and _fits(definition, node)
+    return definition is not None and _fits(definition, node) and _has_selected(definition, node)
 
 
 def _ways(parent: Any, nodes: Sequence[Any]) -> list[tuple[str, ...]]:
@@ -675,10 +677,10 @@ def _are_of(nodes: Sequence[Any], names: Collection[str]) -> bool:
 
 
 def _has_selected(definition: g.GraphQLField, node: g.FieldNode) -> bool:
-    """Whether the type of a field has all fields that are selected of it."""
-    selected = node.selection_set.selections if node.selection_set is not None else ()
-    names = {one.name.value for one in selected if isinstance(one, g.FieldNode)}
-    return names <= {_TYPE_NAME, *getattr(g.get_named_type(definition.type), "fields", {})}
+    """Whether the type of a field has all fields that are selected of it, at any depth."""
+    fields = {_TYPE_NAME: g.TypeNameMetaFieldDef, **getattr(g.get_named_type(definition.type), "fields", {})}
+    inner = [(fields.get(one.name.value), one) for one in _inside(node) if isinstance(one, g.FieldNode)]
+    return all(kind is not None and _has_selected(kind, one) for kind, one in inner)
 
 
 _TYPE_NAME: Final = "__typename"
