@@ -103,6 +103,7 @@ def test_a_level_that_is_none_goes(judge: Engine, text: str, name: str) -> None:
     [
         ('mutation { create(code: "a", size: {width: 1, height: 2}) { warnings } }', "sends"),
         ('mutation { move(input: {id: 7, to: "x"}) { code } }', 'mutation { move(id: 7, to: "x") { code } }'),
+        ('mutation { create(input: {code: "a", width: 1, height: 2}) { warnings } }', "sends"),
         ("{ things(owner: 7, first: 2) { total } }", "{ things(first: 2, filter: {owner: 7}) { total } }"),
         ("{ things(where: {wide: true}) { total } }", "{ things(filter: {wide: true}) { total } }"),
         ("{ things(orderBy: CODE_ASC) { total } }", "{ things(sort: CODE_ASC) { total } }"),
@@ -146,6 +147,14 @@ def test_arguments_are_moved_unasked_only_where_no_name_may_be_another(
 ) -> None:
     found = outcome(judge, posted({"query": text}), {"errors": [{"message": one} for one in errors(text)]}, 400)
     assert ("sends" in found) is is_sent, found
+
+
+@pytest.mark.parametrize("inner", ["width: $w, height: 2", "width: 1, height: 2, note: $w"])
+def test_what_has_a_variable_in_it_is_not_written_anew(judge: Engine, inner: str) -> None:
+    text = f'mutation M($w: Int!) {{ create(input: {{code: "a", {inner}}}) {{ warnings }} }}'
+    body = {"query": text, "variables": {"w": 3}}
+    found = outcome(judge, posted(body), {"errors": [{"message": one} for one in errors(text)]}, 400)
+    assert "$w" in str(found.get("sends", "$w"))
 
 
 def test_another_mutation_is_never_put_in_place_of_one(judge: Engine) -> None:

@@ -47,6 +47,7 @@ from .arguments import (
     Call,
     Edited,
     Variables,
+    after,
     definitions,
     json_schema,
     literal,
@@ -487,10 +488,11 @@ class Mending:
         """
         if edited is None or edited.asked:
             return False
-        variables = _after(self._variables, edited.ops, f"{self._sent.base}/variables")
-        if variables is None:
+        part = self._sent.base[1:]
+        made = after({part: {"variables": self._variables}}, edited.ops)
+        if made is None:
             return False
-        self._text, self._variables = spliced(self._text, edited.splices), variables
+        self._text, self._variables = spliced(self._text, edited.splices), made[part]["variables"]
         self._ops += edited.ops
         self._said.append(str(suggestion["message"]))
         safety = suggestion["safety"]
@@ -714,15 +716,3 @@ def _other_value(violation: SchemaViolation, request: Request, meant: str, told:
 
 def _last(pointer: Json) -> str:
     return segments(str(pointer))[-1]
-
-
-def _after(variables: dict[str, Json], ops: Sequence[Mapping[str, Any]], base: str) -> dict[str, Json] | None:
-    """Return variables after operations on them; None where one cannot be done."""
-    import jsonpatch
-
-    part = base.strip("/").partition("/")[0]
-    try:
-        out: dict[str, Json] = jsonpatch.apply_patch({part: {"variables": variables}}, ops)[part]["variables"]
-    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
-        return None
-    return out
