@@ -44,7 +44,7 @@ class Described(Protocol):
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
         """Return every place where a request is not what its operation takes; with `at` those at or below a place."""
-        ...
+        return ()
 
     def body_schemas(self, operation: str) -> Mapping[str, Json]:
         """Return the media types of an operation's body, in lower case, each with its schema."""
@@ -76,18 +76,18 @@ class Described(Protocol):
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return what is wrong with a method and path that name no operation, with the near ones."""
-        ...
+        return None
 
     def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         """Return the names and closed choices that an operation declares; nothing where it is unknown.
 
         Where a body is given, names that no object of it can have may be left out.
         """
-        ...
+        return Vocabulary()
 
     def facts(self, operation: str) -> Json:
         """Return `{required, properties}` of an operation's body or query, the `spec` of expressions."""
-        ...
+        return {}
 
 
 @runtime_checkable
@@ -120,18 +120,6 @@ class Undescribed(Described):
     @property
     def operations(self) -> Operations:
         return Operations({})
-
-    def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
-        return ()
-
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
-        return None
-
-    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
-        return Vocabulary()
-
-    def facts(self, operation: str) -> Json:
-        return {}
 
 
 Call = tuple[str, ...]

@@ -60,7 +60,7 @@ def holds_something(data: Json) -> bool:
 def _of_query(item: Mapping[str, Json], request: Request) -> Violation:
     """Return an error at the variable that it refuses; what is wrong in the query's text has no place."""
     message, extensions = str(item["message"]), item.get("extensions")
-    code = text(extensions, "code") if isinstance(extensions, dict) else ""
+    code = text(extensions if isinstance(extensions, dict) else item, "code")
     told = (one for one in told_in(message, request) if one.pointer.startswith("/body/variables"))
     place, variable = next(told, Told("", message)), _variable(item.get("path"), request)
     left_out = ("path",) if variable else ()

@@ -25,7 +25,8 @@ from corrigible.rules.schema_repair.values import ONLY_ASKED
 from corrigible.schema.document import Leaf, leaves, scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from .document import Document, Splice, removed, span
+from .document import Document
+from .splice import Splice, removed, span
 
 _SCALARS: Final[Mapping[str, Mapping[str, Json]]] = {
     "Int": {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1, ONLY_ASKED: True},
@@ -119,9 +120,6 @@ class Arguments(Described):
     def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
         return self._checker.declared_place(request, pointer)
 
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
-        return None
-
     def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         return vocabulary(self._checker)
 
@@ -175,6 +173,16 @@ def literal(node: Any, variables: Mapping[str, Json] | None = None) -> Json:
         case g.StringValueNode() | g.BooleanValueNode() | g.EnumValueNode():
             return node.value
     return None
+
+
+def after(document: Mapping[str, Json], ops: Sequence[Mapping[str, Any]]) -> Any:
+    """Return a document after operations on it; None where one cannot be done."""
+    import jsonpatch
+
+    try:
+        return jsonpatch.apply_patch(document, ops)
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
+        return None
 
 
 class Edited(NamedTuple):
@@ -235,7 +243,7 @@ class Call:
         for op in suggestion.get("patch", ()):
             made = self._operation(op) if str(op["path"]).startswith("/body/") else None
             if made is None:
-                return None
+                return None if "placeholders" in suggestion else self._rewritten(suggestion["patch"])
             splices += made[0]
             ops += made[1]
         for one in suggestion.get("placeholders", ()):
@@ -246,6 +254,18 @@ class Call:
             splices += lifted.splices
             asked += lifted.asked
         return Edited(tuple(splices), tuple(ops), tuple(asked))
+
+    def _rewritten(self, ops: Sequence[Mapping[str, Any]]) -> Edited | None:
+        """Return the arguments that an edit of several nodes changes, written anew; None where more would change."""
+        body = (after({"body": self.body}, ops) or {}).get("body", {})
+        named = {one.name.value: one.value for one in self.node.arguments or ()}
+        changed = {name: one for name, one in named.items() if body.get(name) != self.body.get(name)}
+        same = (g.parse_value(self._literal(self.body.get(name), f"/body/{name}")) for name in changed)
+        texts = [*map(g.print_ast, changed.values())]
+        if body.keys() != self.body.keys() or "$" in str(texts) or [*map(g.print_ast, same)] != texts:
+            return None
+        written = [(*span(one), self._literal(body[name], f"/body/{name}")) for name, one in changed.items()]
+        return Edited(tuple(written))
 
     def _operation(self, op: Mapping[str, Any]) -> tuple[list[Splice], list[dict[str, Json]]] | None:
         path = str(op["path"])

@@ -16,7 +16,7 @@ import orjson
 
 from corrigible.adapters.base import Described, InnerCall
 from corrigible.adapters.formats.statement import complete, has_word, is_down, is_fault, told_state
-from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
+from corrigible.adapters.operation import Operations
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
 from corrigible.rules.pointer import escape, segments, value_at
@@ -47,6 +47,7 @@ from .arguments import (
     Call,
     Edited,
     Variables,
+    after,
     definitions,
     json_schema,
     literal,
@@ -55,7 +56,8 @@ from .arguments import (
     of_variables,
     printed,
 )
-from .document import Document, Fix, Problem, Splice, key, meant_instead, parsed, removed, span, spliced, written
+from .document import Document, Fix, Problem, key, meant_instead
+from .splice import Splice, parsed, removed, span, spliced, written
 
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5
@@ -114,6 +116,8 @@ class Sent(NamedTuple):
 class GraphQlDescription(Described):
     """Whatever the path is, a request with a document is judged by it."""
 
+    dialect: Final = "graphql"
+
     def __init__(self, schema: g.GraphQLSchema) -> None:
         self.schema = schema
 
@@ -124,29 +128,9 @@ class GraphQlDescription(Described):
 
     @property
     def operations(self) -> Operations:
-        names = [f"{kind}.{name}" for kind, one in self._roots() for name in one.fields]
+        roots = (self.schema.query_type, self.schema.mutation_type, self.schema.subscription_type)
+        names = [f"{one.name}.{name}" for one in roots if one is not None for name in one.fields]
         return Operations({f"POST /{name}": name for name in names})
-
-    @property
-    def dialect(self) -> str:
-        return "graphql"
-
-    def _roots(self) -> Iterator[tuple[str, Any]]:
-        for one in (self.schema.query_type, self.schema.mutation_type, self.schema.subscription_type):
-            if one is not None:
-                yield one.name, one
-
-    def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
-        return ()
-
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
-        return None
-
-    def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
-        return NOTHING
-
-    def facts(self, operation: str) -> Json:
-        return {}
 
     def mended(self, request: Request, errors: Sequence[Violation], group: str) -> Repair | None:
         """Return the document and variables as the schema takes them; None where it refuses nothing.
@@ -239,7 +223,8 @@ class GraphQlDescription(Described):
             return None
         call = calls[0]
         told = error.native.get("extensions")
-        more = {name: one for name, one in told.items() if name not in _OF_TRACES} if isinstance(told, dict) else {}
+        every = {**error.native, **(told if isinstance(told, dict) else {})}
+        more = {name: one for name, one in every.items() if name not in _NOT_TOLD}
         body: dict[str, Json] = {**more, "message": error.message}
         inner = replace(
             exchange,
@@ -259,7 +244,8 @@ class GraphQlDescription(Described):
 
 _MAY_RUN_AGAIN: Final = "A part of this mutation may have run already, and would run again."
 _LEFT_OUT_AS_RUN: Final = "The fields of the mutation that have run already are left out."
-_OF_TRACES: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage"})
+_NOT_TOLD: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage", "locations", "path", "extensions"})
+"""Members of an error that say nothing of the call, or are read elsewhere."""
 _CONFLICT: Final = 409
 _FAULT: Final = 500
 _STATUSES: Final[Mapping[str, int]] = {
@@ -296,14 +282,16 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
     inner = [one for one in (extensions.get("http"), extensions.get("originalError")) if isinstance(one, dict)]
     told = [one.get(name) for one in (extensions, *inner) for name in ("status", "statusCode")]
     stated = [one for one in told if isinstance(one, int) and _LEAST_STATUS <= one < 600]
-    if stated or (of_code := _STATUSES.get(code.upper(), _LEAST_STATUS)) != _LEAST_STATUS:
-        return stated[0] if stated else of_code
-    if not code and (is_fault(message) or is_down(message)):
-        return _FAULT
+    stated += [_STATUSES[one.upper()] for one in (code, *extensions.values()) if str(one).upper() in _STATUSES]
+    if stated:
+        return stated[0]
     in_code, names = frozenset(words(code)), {segments(one.pointer)[-1] for one in call.values()}
+    if is_down(message) or (is_fault(message) and _OF_INPUT.isdisjoint(in_code)):
+        return _FAULT
     told_names = [one.rpartition(".")[2] for one in extensions.values() if isinstance(one, str)]
     text = message[:_LONGEST_MESSAGE].replace(".", " ")
     is_named = not names.isdisjoint(told_names) or any(len(one) > _SHORT and has_word(text, one) for one in names)
+    is_named |= told_state(message) is None and call.is_repeated_in(message)
     is_state = not _OF_STATE.isdisjoint(in_code) or (_OF_INPUT.isdisjoint(in_code) and not is_named)
     if not code:
         is_state = not is_named and told_state(message) in (Kind.STATE, Kind.IN_USE, Kind.FIXED)
@@ -336,8 +324,6 @@ class Mending:
         )
         """What the server asks back about."""
         self._is_sure = True
-        self._doubt = ""
-        """What is asked beside an edit that is to be confirmed."""
         self._kind = ""
         """What all operations of the document are."""
         self._is_first = True
@@ -370,7 +356,7 @@ class Mending:
             self._is_first = False
             if proposal is not None:
                 return repair_of(proposal, _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if proposal.suggestions else None
-        return repair_of(self._left([]), _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if self._doubt else None
+        return repair_of(self._left([]), _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if not self._is_sure else None
 
     def _document(self, text: str, ast: g.DocumentNode) -> Document:
         return Document(self._description.schema, text, ast, self._variables, self._told)
@@ -416,8 +402,7 @@ class Mending:
     def _by_problems(self, document: Document, problems: Sequence[Problem]) -> Proposal | None:
         """Do what is sure about the first rule that finds something; return what is left, if anything is."""
         first = [one for one in problems if one.rule == problems[0].rule]
-        splices = list[Splice]()
-        left: list[Problem] = []
+        splices, left = list[Splice](), list[Problem]()
         for one in first:
             if len(one.fixes) == 1 and one.fixes[0].is_sure:
                 splices += self._taken(one.fixes[0], splices)
@@ -431,9 +416,9 @@ class Mending:
         problem = left[0]
         if len(problem.fixes) == 1:
             self._text = spliced(self._text, self._taken(problem.fixes[0], ()))
-            self._is_sure, self._doubt = False, self._doubt or problem.question
+            self._is_sure = False
             return None
-        made = [self._of_fix(one) for one in problem.fixes[:_MOST_OPTIONS]]
+        made = [self._with(self._edited(one), one.message) for one in problem.fixes[:_MOST_OPTIONS]]
         return options(made, self._group) if made else self._question(problem.question)
 
     def _taken(self, fix: Fix, before: Sequence[Splice]) -> Sequence[Splice]:
@@ -441,12 +426,12 @@ class Mending:
         if any(start < stop and begin < end for start, end, _ in fix.splices for begin, stop, _ in before):
             return ()
         self._said.append(fix.message)
-        self._asked += [(f"{self._sent.base}/variables/{name}", json_schema(kind)) for name, kind in fix.asked]
+        self._asked += self._edited(fix).asked
         return fix.splices
 
-    def _of_fix(self, fix: Fix) -> dict[str, Json]:
+    def _edited(self, fix: Fix) -> Edited:
         asked = [(f"{self._sent.base}/variables/{name}", json_schema(kind)) for name, kind in fix.asked]
-        return self._edit(fix.message, spliced(self._text, fix.splices), asked=asked, is_sure=False)
+        return Edited(fix.splices, (), tuple(asked))
 
     # Values
 
@@ -503,10 +488,11 @@ class Mending:
         """
         if edited is None or edited.asked:
             return False
-        variables = _after(self._variables, edited.ops, f"{self._sent.base}/variables")
-        if variables is None:
+        part = self._sent.base[1:]
+        made = after({part: {"variables": self._variables}}, edited.ops)
+        if made is None:
             return False
-        self._text, self._variables = spliced(self._text, edited.splices), variables
+        self._text, self._variables = spliced(self._text, edited.splices), made[part]["variables"]
         self._ops += edited.ops
         self._said.append(str(suggestion["message"]))
         safety = suggestion["safety"]
@@ -522,8 +508,9 @@ class Mending:
         """Yield literals in the form of their type; a number keeps its digits where an error wants a text."""
         told = [stated for one in self._errors if self._is_first for stated in complete(one)]
         places = [place for one in told if one.stated.get("type") == "string" for place in _located(one)]
-        for _, _, expected, _, _, node in document.contexts.values() if places else ():
-            kind, is_number = g.get_named_type(expected), isinstance(node, g.IntValueNode | g.FloatValueNode)
+        for context in document.contexts.values() if places else ():
+            kind, node = g.get_named_type(context.expected), context.node
+            is_number = isinstance(node, g.IntValueNode | g.FloatValueNode)
             if is_number and _at(node) in places and g.is_scalar_type(kind) and not g.is_specified_scalar_type(kind):
                 self._note("Write the number as a text.")
                 self._marks.append(node)
@@ -564,8 +551,7 @@ class Mending:
         if not (left or self._said or self._asked):
             return Proposal([])
         made_of_all = self._edit("", spliced(self._text, splices), more=ops, asked=asked)
-        question = self._question(self._doubt).suggestions if self._doubt and "placeholders" not in made_of_all else ()
-        return Proposal([made_of_all if is_kept else confirmed(made_of_all), *question])
+        return Proposal([made_of_all if is_kept else confirmed(made_of_all)])
 
     def _with(self, edited: Edited, message: str) -> dict[str, Json]:
         text = spliced(self._text, edited.splices)
@@ -594,10 +580,10 @@ class Mending:
                 words.add(str(getattr(name, "value", "")))
             elif isinstance(mark, str | int | float):
                 words.add(str(mark))
-        if any(one in places for error in self._errors for one in _located(error)):
-            return True
-        return any(
-            one and (one == error.pointer or has_word(error.message, one)) for error in self._errors for one in words
+        located = (one for error in self._errors for one in _located(error))
+        named = ((error, one) for error in self._errors for one in words if one)
+        return any(one in places for one in located) or any(
+            one == error.pointer or has_word(error.message, one) for error, one in named
         )
 
     def _edit(
@@ -730,15 +716,3 @@ def _other_value(violation: SchemaViolation, request: Request, meant: str, told:
 
 def _last(pointer: Json) -> str:
     return segments(str(pointer))[-1]
-
-
-def _after(variables: dict[str, Json], ops: Sequence[Mapping[str, Any]], base: str) -> dict[str, Json] | None:
-    """Return variables after operations on them; None where one cannot be done."""
-    import jsonpatch
-
-    part = base.strip("/").partition("/")[0]
-    try:
-        out: dict[str, Json] = jsonpatch.apply_patch({part: {"variables": variables}}, ops)[part]["variables"]
-    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
-        return None
-    return out

@@ -1,13 +1,12 @@
 """What a schema refuses in a document of GraphQL, and the splices of its text that mend it, found by the AST.
 
 Each rule of the validation (GraphQL specification, section 5) that finds something has its nodes; what is wrong is
-known by the rule, never by a message. A splice replaces the text of one node, so that all else stays as it was written.
+known by the rule, never by a message.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import graphql as g
@@ -19,12 +18,11 @@ from corrigible.rules.safety.spelling import is_other_meaning
 from corrigible.rules.schema_repair.names import is_other_name, near_names
 from corrigible.schema.exchange import Json
 
-Splice = tuple[int, int, str]
-"""Where a text begins and ends, and what stands there instead."""
-MOST_TOKENS: Final = 4000
+from .splice import Splice, removed, span
+
 _MOST_NAMES: Final = 12
 _MOST_LEAVES: Final = 8
-_MOST_SLIPS: Final = 8
+_MOST_WAYS: Final = 3
 
 
 class Fix(NamedTuple):
@@ -56,94 +54,8 @@ class Context(NamedTuple):
     """The field or the directive around an argument."""
     expected: Any
     """The type of input that is expected."""
-    operation: str
-    """The kind of the operation around it; empty in a fragment."""
     above: Any
     node: Any
-
-
-def parsed(text: str) -> g.DocumentNode | None:
-    """Return the AST of a document; None where there is none."""
-    spend(len(text) // 4)
-    try:
-        return g.parse(text, max_tokens=MOST_TOKENS)
-    except (g.GraphQLError, RecursionError):
-        return None
-
-
-def written(text: str) -> str:
-    """Return a document whose syntax is wrong at signs that can only be meant in one way; empty where others are."""
-    for _ in range(_MOST_SLIPS):
-        try:
-            g.parse(text, max_tokens=MOST_TOKENS)
-        except g.GraphQLSyntaxError as problem:
-            spend(len(text) // 4)
-            text = _without_slip(text, min(problem.positions or (0,)))
-        except (g.GraphQLError, RecursionError):
-            return ""
-        else:
-            return text
-    return ""
-
-
-def _without_slip(text: str, at: int) -> str:
-    """Return a document with the sign at a place in the form that GraphQL has for it; empty where none is known."""
-    if at >= len(text.rstrip()):
-        return text.rstrip() + "}"
-    if text[at] == "{" and _is_open(before := text[:at].rstrip()):
-        return f"{before}){text[len(before) :]}"
-    if (word := _WORD.match(text, at)) is not None and len(near := near_names(word[0], _KEYWORDS)) == 1:
-        return text[:at] + near[0] + text[word.end() :]
-    for pattern, form in _SLIPS:
-        for found in pattern.finditer(text):
-            if found.start() <= at < found.end():
-                return text[: found.start()] + found.expand(form) + text[found.end() :]
-    return ""
-
-
-def _is_open(text: str) -> bool:
-    """Whether a text ends behind a whole argument, in brackets that are not closed."""
-    inside = _UNREAD.sub("", text).rpartition("(")[2]
-    return ")" not in inside and all(inside.count(one) == inside.count(other) for one, other in ("{}", "[]"))
-
-
-_UNREAD: Final = re.compile(r'"""(?s:.*?)"""|"(?:[^"\\\n]|\\.)*"|#[^\n]*')
-_WORD: Final = re.compile(r"\w+")
-_KEYWORDS: Final = ("query", "mutation", "subscription", "fragment")
-_SLIPS: Final = (
-    (re.compile(r"'([^'\"\\\n]*)'"), r'"\1"'),
-    (re.compile('[\u201c\u201d\u201e]([^\u201c\u201d"\\\\\n]*)[\u201c\u201d]'), r'"\1"'),
-    (re.compile(r'\\"([^\\"\n]*)\\"'), r'"\1"'),
-    (re.compile(r'"([_A-Za-z]\w*)"(?=\s*:)'), r"\1"),
-    (re.compile(r"\(\s*\)|;|\}\s*\Z"), ""),
-    (re.compile(r"="), ":"),
-)
-"""Quotation marks, names of fields in quotes, no arguments in brackets, semicolons, a brace too many, `=` for `:`."""
-
-
-def spliced(text: str, splices: Sequence[Splice]) -> str:
-    """Return a text with splices; of those that overlap the first one counts, lists at one place are one list."""
-    out, end = text, len(text) + 1
-    for start, stop, new in sorted(_joined(splices), key=lambda one: (one[0], one[1]), reverse=True):
-        if stop <= end:
-            out, end = out[:start] + new + out[stop:], start
-    return out
-
-
-def _joined(splices: Sequence[Splice]) -> tuple[Splice, ...]:
-    """Return splices with those at one place as one."""
-    out: dict[tuple[int, int], str] = {}
-    for start, end, text in splices:
-        out[start, end] = _BETWEEN.sub(", ", f"{out.get((start, end), '')}\0{text}").replace("\0", "")
-    return tuple((*place, text) for place, text in out.items())
-
-
-_BETWEEN: Final = re.compile(r"\) ?\0(?:\w+ )? ?\(|\}\0\{")
-"""Between two variables of an operation, or two fields of an object, that had none."""
-
-
-def span(node: Any) -> tuple[int, int]:
-    return node.loc.start, node.loc.end
 
 
 def key(node: g.FieldNode) -> str:
@@ -182,16 +94,6 @@ _SHORT: Final = 2
 _NEGATING: Final = frozenset({"no", "non", "not", "dont", "never", "unless", "without", "skip", "exclude", "disable"})
 
 
-def removed(node: Any, text: str) -> Splice:
-    """Return the splice that takes a node away, with the comma or blanks behind it, of the last one before it."""
-    start, end = span(node)
-    while end < len(text) and text[end] in " ,\t":
-        end += 1
-    while text[end : end + 1] in (")", "]") and text[start - 1] in " ,\t":
-        start -= 1
-    return start, end, ""
-
-
 class Document:
     """A document of GraphQL under a schema."""
 
@@ -205,15 +107,13 @@ class Document:
     ) -> None:
         """`sent` are the variables with a value, `told` the names that the server says may be meant."""
         self.schema, self.text, self.ast, self._sent, self._told = schema, text, ast, sent, told
-        self._variables = {
-            one.variable.name.value for operation in self.operations for one in operation.variable_definitions or ()
-        }
         self._reused = set[str]()
         self._given = set[int]()
         """Nodes whose missing arguments are given: each of these is a problem of its own."""
         self.contexts: dict[int, Context] = {}
         info = g.TypeInfo(schema)
         g.visit(ast, g.TypeInfoVisitor(info, _Collector(info, self.contexts)))
+        self._variables = {one.variable.name.value for one in self._every(g.VariableDefinitionNode)}
 
     @property
     def kind(self) -> str:
@@ -261,23 +161,21 @@ class Document:
             return None  # values are judged by the schema of their type
         mend, question = _RULES.get(rule, _RULES[_OTHER])
         made = mend(self, *nodes) if mend is not None and nodes else ()
-        said = question.partition(".")[0]
-        fixes = tuple(one if one.is_sure else one._replace(message=f"{said}. {one.message}") for one in made)
-        return Problem(rule if rule in _RULES else _OTHER, nodes, fixes, question + self._known(rule, nodes))
+        said, known = question.partition(".")[0], self._known(rule, nodes)
+        fixes = [one if one.is_sure else one._replace(message=f"{said}. {one.message}") for one in made]
+        if len(fixes) == 1 and not fixes[0].is_sure:
+            fixes = [fixes[0]._replace(message=fixes[0].message + known)]
+        return Problem(rule if rule in _RULES else _OTHER, nodes, tuple(fixes), question + known)
 
     def _known(self, rule: str, nodes: tuple[Any, ...]) -> str:
         """Return what may stand there, as the schema names it."""
         context = self.contexts.get(id(nodes[0])) if nodes else None
-        if context is None:
-            return ""
-        holder, names = "", list[str]()
-        if rule in ("FieldsOnCorrectTypeRule", "ScalarLeafsRule"):
-            kind = context.parent if rule == "FieldsOnCorrectTypeRule" else g.get_named_type(context.definition.type)
-            holder, names = str(kind), list(getattr(kind, "fields", {}))
-        elif rule == "KnownArgumentNamesRule" and context.definition is not None:
-            holder, names = "It", list(context.definition.args)
+        definition, is_argument = getattr(context, "definition", None), rule == "KnownArgumentNamesRule"
+        kind = g.get_named_type(getattr(definition, "type", None)) if rule == "ScalarLeafsRule" else None
+        kind = getattr(context, "parent", None) if rule == "FieldsOnCorrectTypeRule" else kind
+        names = [*(getattr(definition, "args", ()) if is_argument else getattr(kind, "fields", ()))]
         more = ", ..." if len(names) > _MOST_NAMES else ""
-        return f" {holder} has {', '.join(names[:_MOST_NAMES])}{more}." if names else ""
+        return f" {kind or 'It'} has {', '.join(names[:_MOST_NAMES])}{more}." if names else ""
 
     def calls(self) -> list[Any]:
         """Return the fields and directives that are given arguments and that the schema has."""
@@ -308,7 +206,7 @@ class Document:
 
     def selected(self, nodes: Sequence[Any]) -> list[g.FieldNode]:
         """Return the fields that nodes select, in the order in which they run, with those of fragments."""
-        fragments = {one.name.value: one for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)}
+        fragments = {one.name.value: one for one in self._every(g.FragmentDefinitionNode)}
         out, seen = list[g.FieldNode](), set[str]()
         waiting = [one for node in nodes for one in _inside(node)]
         while waiting:
@@ -332,29 +230,101 @@ class Document:
 
     def field(self, node: g.FieldNode) -> Iterator[Fix]:
         """Rename a field, or select it on the only types that have it. An alias stays, so the answer keeps its name."""
-        if other := list(self._as_other_root(node)):
+        context, name = self.contexts[id(node)], node.name.value
+        if other := [*self._as_other_root(node), *self._on_other_type(self.contexts[id(context.above)].above)]:
             yield from other
             return
-        context, name = self.contexts[id(node)], node.name.value
         fields = {**getattr(context.parent, "fields", {}), _TYPE_NAME: g.TypeNameMetaFieldDef}
         near = [one for one in near_names(name, [*fields]) if _fits(fields[one], node)]
-        is_write = context.operation == "mutation" and context.parent is self.schema.mutation_type
-        yield from _renamed("Select", node.name, name, near, may_be_sure=not is_write)
-        for one in sorted(self._told.intersection(fields)) if not near else ():
-            if _fits(fields[one], node) and _has_selected(fields[one], node):
-                yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
-        types = [] if near or not g.is_abstract_type(context.parent) else self.schema.get_possible_types(context.parent)
+        yield from _renamed(
+            "Select", node.name, name, near, may_be_sure=context.parent is not self.schema.mutation_type
+        )
+        told = [] if near else self._in_other_words(node)
+        for one in told:
+            yield Fix(f"Select {one}, if it is what was meant.", ((*span(node.name), one),))
+        types = [] if near else self._possible(context.parent)
         selected = [one for one in context.above.selections if isinstance(one, g.FieldNode)]
         beside = [one for one in selected if one.name.value not in fields]
         together = [one for one in types if all(_has(one, other) for other in beside)]
         nodes, owners = (beside, together) if together else ([node], [one for one in types if _has(one, node)])
         for owner in owners:
-            text = f"... on {owner} {{ {' '.join(self.text[slice(*span(one))] for one in nodes)} }}"
-            splices = ((*span(nodes[0]), text), *(removed(one, self.text) for one in nodes[1:]))
             is_sure = len(nodes) == sum(_has(one, other) for one in types for other in nodes)
-            yield Fix(f"Select it where the object is of type {owner}.", splices, is_sure)
-        if not (near or owners or self._told.intersection(fields)):
-            yield from self._without(node)
+            said = f"Select it where the object is of type {owner}."
+            yield Fix(said, self._moved(nodes, (f"... on {owner}",)), is_sure)
+        if not (near or told or owners):
+            found = [] if self._is_root(context.parent) else list(self._on_other_level(node, beside))
+            yield from found or self._without(node)
+
+    def _is_root(self, kind: Any) -> bool:
+        return kind in (self.schema.query_type, self.schema.mutation_type, self.schema.subscription_type)
+
+    def _in_other_words(self, node: g.FieldNode) -> list[str]:
+        """Return the fields that fit: those that the server tells, else that have what is selected, else of one word.
+
+        Another mutation does another thing.
+        """
+        parent, name = self.contexts[id(node)].parent, node.name.value
+        if node.selection_set is None and not self._is_root(parent) and any(self._on_other_level(node, [node])):
+            return []
+        fields = getattr(parent, "fields", {})
+        fit = [one for one, kind in fields.items() if _fits(kind, node) and _has_selected(kind, node)]
+        is_here = node.selection_set is not None and _has_selected(g.GraphQLField(parent), node)
+        if told := sorted(self._told.intersection(fit)):
+            return [one for one in told if parent is not self.schema.mutation_type or not is_other_name(name, one)]
+        if node.selection_set is None:
+            fit = [one for one in fields if any(len(word) > _SHORT for word in {*words(name)} & {*words(one)})]
+        most = 0 if is_here or self._is_root(parent) else _MOST_WAYS if node.selection_set else 1
+        return fit if len(fit) <= most else []
+
+    def _on_other_type(self, fragment: Any) -> Iterator[Fix]:
+        """Yield a fragment on the type of the only place that it stands at, where that has all of its fields."""
+        if getattr(fragment, "type_condition", None) is None:
+            return
+        name = getattr(getattr(fragment, "name", None), "value", None)
+        spreads = [one for one in self._every(g.FragmentSpreadNode) if one.name.value == name]
+        kinds = {self.contexts[id(one)].parent for one in spreads or [fragment]}
+        fields = [one for one in _inside(fragment) if isinstance(one, g.FieldNode)]
+        possible = [each for one in kinds for each in (one, *self._possible(one))] if len(kinds) == 1 and fields else []
+        found = [one for one in possible if all(_has(one, each) for each in fields)]
+        for kind in found[:1] if len(found) == 1 or found[:1] == [*kinds] else ():
+            if str(kind) != fragment.type_condition.name.value:
+                yield Fix(f"Select it on {kind}.", ((*span(fragment.type_condition), str(kind)),))
+
+    def _possible(self, kind: Any) -> Sequence[Any]:
+        return self.schema.get_possible_types(kind) if g.is_abstract_type(kind) else ()
+
+    def _on_other_level(self, node: g.FieldNode, beside: Sequence[g.FieldNode]) -> Iterator[Fix]:
+        """Yield a selection inside of an object that has the fields, or without a level that is none.
+
+        Such are the nodes of a connection, the object of a payload, and the other way round.
+        """
+        parent, inner, own = self.contexts[id(node)].parent, node, [*words(node.name.value)]
+        every = [(name, one) for name, kind in _objects(parent).items() for one in kind.fields]
+        joined = [way for way in every if [*words(way[0]), *words(way[1])] == own]
+        for name, one in joined[:1]:
+            yield Fix(f"Select it inside of {name}.", ((*span(node), f"{name} {{ {one} }}"),))
+        for nodes in (beside, [node]) if not joined else ():
+            if ways := _ways(parent, nodes):
+                yield from (Fix(f"Select it inside of {' and '.join(way)}.", self._moved(nodes, way)) for way in ways)
+                return
+        while not (joined or inner.arguments or inner.directives) and (nodes := _inside(inner)):
+            is_here = all(_has(parent, one) for one in nodes)
+            for way in [*([()] if is_here else []), *_ways(parent, nodes)]:
+                said = f"Select its fields inside of {' and '.join(way)}." if way else "Select its fields without it."
+                yield Fix(said, ((*span(node), self._moved(nodes, way)[0][2]),))
+            inner = nodes[0]
+            if is_here or len(nodes) > 1 or not isinstance(inner, g.FieldNode):
+                return
+
+    def _moved(self, nodes: Sequence[Any], way: Sequence[str]) -> tuple[Splice, ...]:
+        """Return the splices that put selections inside of others."""
+        text = self._written(nodes, " ")
+        for one in reversed(way):
+            text = f"{one} {{ {text} }}"
+        return ((*span(nodes[0]), text), *(removed(one, self.text) for one in nodes[1:]))
+
+    def _written(self, nodes: Sequence[Any], between: str = ", ") -> str:
+        return between.join(self.text[slice(*span(one))] for one in nodes)
 
     def _without(self, node: Any) -> Iterator[Fix]:
         """Yield the document without a selection, where others stand beside it."""
@@ -375,25 +345,87 @@ class Document:
 
     def argument(self, node: g.ArgumentNode) -> Iterator[Fix]:
         definition, above = self.contexts[id(node)].definition, self.contexts[id(node)].above
+        args = definition.args if definition is not None else {}
         used = {one.name.value for one in above.arguments or ()}
-        free = [one for one in definition.args if one not in used] if definition is not None else []
-        required = [one for one in free if g.is_required_argument(definition.args[one])]
-        if meant := meant_instead(node.name.value, free, required):
-            yield self._other_value(node, meant, definition.args[meant].type)
+        free = [one for one in args if one not in used]
+        required = [one for one in free if g.is_required_argument(args[one])]
+        if moved := list(self._on_other_argument(node, args, free)):
+            yield from moved
+            return
+        name, taking = node.name.value, [one for one in free if _takes(args[one].type, node.value)]
+        if meant := meant_instead(name, free, required):
+            yield self._other_value(node, meant, args[meant].type)
+            taking = []
             if meant in required:
                 return
-        near = near_names(node.name.value, free) if not meant else []
-        only = required if len(required) == 1 and not (near or meant) else []
-        yield from _renamed("Name the argument", node.name, node.name.value, near or only, may_be_sure=not only)
-        near = near or only
-        told = sorted(self._told.intersection(free)) if not near and not meant else []
-        for one in told:
+        if near := [one for one in near_names(name, free) if one in taking]:
+            yield from _renamed("Name the argument", node.name, name, near)
+            return
+        fits = [one for one in taking if self._is_for(args[one].type, node.value)]
+        others = self._other_fields(above) if taking and len(fits) != 1 else []
+        for one in others:
+            yield Fix(f"Select {one}: it takes this argument.", ((*span(above.name), one),))
+        told = (
+            sorted(self._told.intersection(taking)) or [one for one in required if one in taking][: len(required) == 1]
+        )
+        may_be = [] if others else (fits if len(fits) == 1 else told)
+        for one in may_be:
             yield Fix(f"Name the argument {one}, if it is what was meant.", ((*span(node.name), one),))
-        if not near and not told:
+            if one in required and one not in fits and not {*words(name)} <= {*words(one)}:
+                yield self._other_value(node, one, args[one].type)
+        if not (others or may_be):
             whole = len(above.arguments or ()) == 1
             start, end, _ = removed(node, self.text)
             cut = (above.name.loc.end, self.text.index(")", end) + 1, "") if whole else (start, end, "")
             yield Fix("Leave the argument out, if the call may do without it.", (cut,))
+
+    def _on_other_argument(self, node: g.ArgumentNode, args: Mapping[str, Any], free: Sequence[str]) -> Iterator[Fix]:
+        """Yield arguments as the members of an object that takes them all, or the members of one as arguments."""
+        given = self.contexts[id(node)].above.arguments
+        unknown = [one for one in given if one.name.value not in args]
+        inside = {one: getattr(g.get_nullable_type(args[one].type), "fields", {}) for one in free}
+        holders = [one for one, fields in inside.items() if _are_of(unknown, fields)]
+        for one in holders[:_MOST_WAYS]:
+            kept = [self._written([each]) for each in given if each not in unknown]
+            text = ", ".join([*kept, f"{one}: {{{self._written(unknown)}}}"])
+            is_sure = [*args] == [one] and {each.name.value for each in unknown} <= {*inside[one]}
+            yield Fix(f"Send it inside of {one}.", ((span(given[0])[0], span(given[-1])[1], text),), is_sure)
+        held = list(getattr(node.value, "fields", ()))
+        if not holders and _are_of(held, free):
+            needed = {one for one in free if g.is_required_argument(args[one])}
+            is_sure = bool(needed) and needed <= {one.name.value for one in held} <= {*free}
+            is_sure = is_sure and _NEGATING.isdisjoint(words(node.name.value))
+            said = f"Send the members of {node.name.value} as arguments."
+            yield Fix(said, ((*span(node), self._written(held)),), is_sure)
+
+    def _is_for(self, kind: Any, node: Any) -> bool:
+        """Whether a value is of a type that few others take: a word of an enum, an object, a variable of that type."""
+        inner = g.get_named_type(kind)
+        if isinstance(node, g.VariableNode):
+            declared = self._declared(node.name.value)
+            is_rare = not g.is_specified_scalar_type(inner) or inner is g.GraphQLBoolean
+            return inner is g.get_named_type(declared) and is_rare
+        value = g.value_from_ast(node, kind, dict(self._sent))
+        return not (g.is_scalar_type(inner) or isinstance(node, g.NullValueNode) or value is g.Undefined)
+
+    def _declared(self, name: str) -> Any:
+        """Return the type that a variable is declared with."""
+        every = self._every(g.VariableDefinitionNode)
+        return next((g.type_from_ast(self.schema, one.type) for one in every if one.variable.name.value == name), None)
+
+    def _other_fields(self, field: Any) -> list[str]:
+        """Return the fields beside one that return the same, take all of its arguments and need no others."""
+        parent, kind = self.contexts[id(field)].parent, str(getattr(self.contexts[id(field)].definition, "type", ""))
+        if not isinstance(field, g.FieldNode) or parent is self.schema.mutation_type:
+            return []
+        given = {one.name.value: one.value for one in field.arguments or ()}
+        alike = {name: one.args for name, one in parent.fields.items() if str(one.type).rstrip("!") == kind.rstrip("!")}
+        return [
+            name
+            for name, args in alike.items()
+            if all(one in args and _takes(args[one].type, value) for one, value in given.items())
+            and not any(g.is_required_argument(arg) for one, arg in args.items() if one not in given)
+        ]
 
     def _other_value(self, node: g.ArgumentNode, name: str, kind: Any) -> Fix:
         """Return what asks for another argument instead, as a variable: the value that was sent is another thing."""
@@ -408,8 +440,7 @@ class Document:
             above = self.contexts[id(above)].above
         if isinstance(above, g.VariableDefinitionNode):
             wanted = {str(one.expected) for one in self._uses(above.variable.name.value) if one.expected}
-            if len(wanted) == 1:
-                text = wanted.pop()
+            for text in wanted if len(wanted) == 1 else ():
                 yield Fix(f"Declare the variable as {text}.", ((*span(above.type), text),), True)
                 return
             is_taken: Callable[[Any], bool] = g.is_input_type
@@ -425,8 +456,7 @@ class Document:
             yield Fix("Leave the directive out, if the call may do without it.", (removed(node, self.text),))
 
     def fragment_name(self, name: g.NameNode, *_: Any) -> Iterator[Fix]:
-        known = [one.name.value for one in self.ast.definitions if isinstance(one, g.FragmentDefinitionNode)]
-        near = near_names(name.value, known)
+        near = near_names(name.value, [one.name.value for one in self._every(g.FragmentDefinitionNode)])
         yield from _renamed("Name the fragment", name, name.value, near)
         if not near:
             yield from self._without(self.contexts[id(name)].above)
@@ -447,23 +477,24 @@ class Document:
         plain = [name for name, one in fields.items() if g.is_leaf_type(g.get_named_type(one.type)) and not one.args]
         chosen = [name for name in plain if name in ("id", "name")] or plain[:_MOST_LEAVES]
         if chosen:
-            end = node.loc.end if node.loc else 0
+            end = span(node)[1]
             yield Fix(f"Say which fields of {kind} are wanted.", ((end, end, f" {{ {' '.join(chosen)} }}"),))
 
     def spread(self, node: Any, *_: Any) -> Iterator[Fix]:
-        parent = self.contexts[id(node)].parent
-        if isinstance(node, g.InlineFragmentNode) and node.type_condition and g.is_composite_type(parent):
-            yield Fix(f"Select it on {parent}.", ((*span(node.type_condition), str(parent)),))
-        yield from self._without(node)
+        name = node.name.value if isinstance(node, g.FragmentSpreadNode) else ""
+        found = list(
+            self._on_other_type(
+                next((one for one in self._every(g.FragmentDefinitionNode) if one.name.value == name), node)
+            )
+        )
+        yield from found or self._without(node)
 
     def overlap(self, *nodes: Any) -> Iterator[Fix]:
         """Give the second of two different fields of one name an alias."""
         fields = [one for one in nodes if isinstance(one, g.FieldNode)]
         last = max(fields, key=lambda one: one.loc.start if one.loc else 0)
-        key, at = last.alias or last.name, span(last.name)
-        text = f"{key.value}2" if last.alias else f"{key.value}2: {last.name.value}"
-        place = span(last.alias) if last.alias else at
-        yield Fix("Give the second one another name in the answer.", ((*place, text),))
+        text = f"{last.alias.value}2" if last.alias else f"{last.name.value}2: {last.name.value}"
+        yield Fix("Give the second one another name in the answer.", ((*span(last.alias or last.name), text),))
 
     def unused_fragment(self, node: g.FragmentDefinitionNode) -> Iterator[Fix]:
         yield Fix("Leave the fragment out: nothing uses it.", (removed(node, self.text),), True)
@@ -482,13 +513,18 @@ class Document:
             yield Fix(f"Declare ${name} as {expected}.", self.declaring(operation, name, expected), True, asked)
 
     def unused(self, node: g.VariableDefinitionNode) -> Iterator[Fix]:
-        operation = self.contexts[id(node)].above
+        operation, name = self.contexts[id(node)].above, node.variable.name.value
+        meant = [one for one in self._every(g.StringValueNode) if one.value == f"${name}"]
+        said = [self.contexts[id(one)] for one in self._every(g.EnumValueNode) if one.value == name]
+        meant += [one.node for one in said if not g.is_enum_type(g.get_named_type(one.expected))]
+        for one in meant[:1]:
+            yield Fix(f"Refer to the variable as ${name}.", ((*span(one), f"${name}"),), len(meant) == 1)
+            return
         start, end, new = removed(node, self.text)
         if len(operation.variable_definitions or ()) == 1:
             start = self.text.rindex("(", 0, start)
             end = self.text.index(")", end) + 1
-        is_sent = node.variable.name.value in self._sent
-        yield Fix("Leave the variable out: nothing uses it.", ((start, end, new),), not is_sent)
+        yield Fix("Leave the variable out: nothing uses it.", ((start, end, new),), name not in self._sent)
 
     def position(self, definition: g.VariableDefinitionNode, use: Any, *_: Any) -> Iterator[Fix]:
         """Declare a variable with the type of its place."""
@@ -497,6 +533,11 @@ class Document:
         expected = str(self.contexts[id(use)].expected)
         strict = f"{expected.rstrip('!')}!"
         text = expected if wanted == {expected} else strict if wanted == {strict, strict[:-1]} else ""
+        own, around = self._declared(name), g.get_named_type(self.contexts[id(use)].expected)
+        fields = getattr(around, "fields", {}) if g.is_input_object_type(g.get_named_type(own)) else {}
+        if len(inner := [one for one in fields if g.is_type_sub_type_of(self.schema, own, fields[one].type)]) == 1:
+            yield Fix(f"Send it inside of {inner[0]}.", ((*span(use), f"{{{inner[0]}: ${name}}}"),), True)
+            return
         if text:
             asked = () if name in self._sent else ((name, self.contexts[id(use)].expected),)
             asked = asked if text.endswith("!") and definition.default_value is None else ()
@@ -567,16 +608,11 @@ class Document:
         return ((at, at, f"{word}({text}) " if is_short else f" ({text})"),)
 
     def _uses(self, name: str) -> list[Context]:
-        nodes: list[Context] = []
+        named = [self.contexts[id(one)] for one in self._every(g.VariableNode) if one.name.value == name]
+        return [one for one in named if not isinstance(one.above, g.VariableDefinitionNode)]
 
-        class Uses(g.Visitor):
-            def enter_variable(_, node: g.VariableNode, *more: Any) -> None:
-                context = self.contexts[id(node)]
-                if node.name.value == name and not isinstance(context.above, g.VariableDefinitionNode):
-                    nodes.append(context)
-
-        g.visit(self.ast, Uses())
-        return nodes
+    def _every(self, kind: Any) -> list[Any]:
+        return [one.node for one in self.contexts.values() if isinstance(one.node, kind)]
 
 
 class _Collector(g.Visitor):
@@ -584,19 +620,13 @@ class _Collector(g.Visitor):
 
     def __init__(self, info: g.TypeInfo, contexts: dict[int, Context]) -> None:
         super().__init__()
-        self._info, self._contexts, self._operation = info, contexts, ""
+        self._info, self._contexts = info, contexts
 
     def enter(self, node: g.Node, _key: Any, parent: Any, _path: Any, ancestors: list[Any]) -> None:
         info = self._info
-        if isinstance(node, g.OperationDefinitionNode):
-            self._operation = node.operation.value
-        elif isinstance(node, g.FragmentDefinitionNode):
-            self._operation = ""
         above = next((one for one in (parent, *reversed(ancestors)) if isinstance(one, g.Node)), None)
         definition = info.get_directive() or info.get_field_def()
-        self._contexts[id(node)] = Context(
-            info.get_parent_type(), definition, info.get_input_type(), self._operation, above, node
-        )
+        self._contexts[id(node)] = Context(info.get_parent_type(), definition, info.get_input_type(), above, node)
 
 
 def _fits(definition: g.GraphQLField, node: g.FieldNode) -> bool:
@@ -609,14 +639,48 @@ def _fits(definition: g.GraphQLField, node: g.FieldNode) -> bool:
 
 def _has(kind: Any, node: g.FieldNode) -> bool:
     """Whether a type has a field that is selected."""
-    return node.name.value in kind.fields and _fits(kind.fields[node.name.value], node)
+    definition = getattr(kind, "fields", {}).get(node.name.value)
+    return definition is not None and _fits(definition, node) and _has_selected(definition, node)
+
+
+def _ways(parent: Any, nodes: Sequence[Any]) -> list[tuple[str, ...]]:
+    """Return the fields of a type, one or two levels deep, whose object has all of some nodes; none of too many."""
+    near: list[tuple[tuple[str, ...], Any]] = [((name,), one) for name, one in _objects(parent).items()]
+    for ways in near, [((*way, name), one) for way, kind in near for name, one in _objects(kind).items()]:
+        if found := [way for way, one in ways if all(_has(one, node) for node in nodes)]:
+            return found if len(found) <= (_MOST_WAYS if ways is near else 1) else []
+    return []
+
+
+def _objects(kind: Any) -> dict[str, Any]:
+    """Return the types of the fields of a type that have fields and need no argument."""
+    fields = getattr(kind, "fields", {})
+    free = [name for name, one in fields.items() if not any(map(g.is_required_argument, one.args.values()))]
+    found = {name: g.get_named_type(fields[name].type) for name in free}
+    return {name: one for name, one in found.items() if hasattr(one, "fields")}
+
+
+def _takes(kind: Any, node: Any) -> bool:
+    """Whether a type takes an object where one is given, and none where none is. Of a variable that is not known."""
+    while isinstance(node, g.ListValueNode) and node.values:
+        node = node.values[0]
+    inner = g.get_named_type(kind)
+    is_free = isinstance(node, g.VariableNode) or (g.is_scalar_type(inner) and not g.is_specified_scalar_type(inner))
+    return is_free or isinstance(node, g.ObjectValueNode) == g.is_input_object_type(inner)
+
+
+def _are_of(nodes: Sequence[Any], names: Collection[str]) -> bool:
+    """Whether nodes are named like members of a type, or nearly so."""
+    found = [one.name.value in names for one in nodes]
+    near = (near_names(one.name.value, [*names]) for one, is_one in zip(nodes, found, strict=True) if not is_one)
+    return any(found) and all(near)
 
 
 def _has_selected(definition: g.GraphQLField, node: g.FieldNode) -> bool:
-    """Whether the type of a field has all fields that are selected of it."""
-    selected = node.selection_set.selections if node.selection_set is not None else ()
-    names = {one.name.value for one in selected if isinstance(one, g.FieldNode)}
-    return names <= {"__typename", *getattr(g.get_named_type(definition.type), "fields", {})}
+    """Whether the type of a field has all fields that are selected of it, at any depth."""
+    fields = {_TYPE_NAME: g.TypeNameMetaFieldDef, **getattr(g.get_named_type(definition.type), "fields", {})}
+    inner = [(fields.get(one.name.value), one) for one in _inside(node) if isinstance(one, g.FieldNode)]
+    return all(kind is not None and _has_selected(kind, one) for kind, one in inner)
 
 
 _TYPE_NAME: Final = "__typename"

@@ -1,0 +1,169 @@
+"""A level that is missing or one too many, in selections and in arguments: the document comes back as it was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import graphql as g
+import pytest
+
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.engine import Engine
+from tests._support.rows import rows
+
+from .test_documents import outcome, posted, refused
+
+SCHEMA = """
+type Query { things(first: Int, filter: Filter, sort: Sort): Things!  thing(id: ID!): Thing
+  thingByCode(code: String!): Thing  all: [Thing!]!  found: [Found!]! }
+type Mutation { create(input: Create!): Created!  resize(input: Resize!): Thing  move(id: ID!, to: String!): Thing!
+  unset(id: ID!): Thing  set(id: ID!): Thing }
+type Things { total: Int!  edges: [Edge!]!  pageInfo: PageInfo! }
+type Edge { cursor: String!  node: Thing! }
+type PageInfo { hasNext: Boolean!  end: String }
+type Thing { code: String!  fullName: String!  owner: Owner!  size: Size! }
+type Owner { id: ID!  email: String!  phone: String }
+type Size { width: Int!  height: Int! }
+type Created { thing: Thing  warnings: [String!] }
+union Found = Thing | Owner
+enum Sort { CODE_ASC CODE_DESC }
+input Filter { owner: ID  sort: Sort  wide: Boolean }
+input Create { code: String!  size: SizeInput!  note: String }
+input Resize { size: SizeInput! }
+input SizeInput { width: Int!  height: Int! }
+"""
+MEANT = (
+    "{ things(first: 2) { total edges { node { code fullName } } } }",
+    "{ things { edges { cursor node { size { width height } } } pageInfo { hasNext end } } }",
+    "{ thing(id: 7) { code owner { email phone } } }",
+    "{ all { size { height } } }",
+    'mutation { create(input: {code: "a", size: {width: 1, height: 2}}) { thing { fullName code } warnings } }',
+)
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    file: Path = tmp_path_factory.mktemp("levels") / "schema.graphql"
+    file.write_text(SCHEMA, "utf-8")
+    return build_engine([], file)
+
+
+def plain(text: str) -> str:
+    return g.strip_ignored_characters(text)
+
+
+def errors(text: str) -> list[str]:
+    return [one.message for one in g.validate(g.build_schema(SCHEMA), g.parse(text))]
+
+
+def fields(text: str) -> Iterator[Any]:
+    """Yield the fields with a selection below the first level."""
+    found: list[Any] = []
+
+    class Finds(g.Visitor):
+        def enter_field(self, node: g.FieldNode, _key: Any, _parent: Any, path: list[Any], _above: Any) -> None:
+            if node.selection_set is not None:
+                found.append((len(path), node))
+
+    g.visit(g.parse(text), Finds())
+    yield from (node for depth, node in found if depth > min(one for one, _ in found))
+
+
+def mended(judge: Engine, text: str) -> str:
+    found = outcome(judge, posted({"query": text}), {"errors": [{"message": one} for one in errors(text)]}, 400)
+    body = found.get("sends") or found.get("confirms")
+    return plain(body["query"]) if isinstance(body, dict) else str(found)
+
+
+@pytest.mark.parametrize("text", MEANT)
+def test_a_level_that_is_left_out_comes_back(judge: Engine, text: str) -> None:
+    tried = 0
+    for node in fields(text):
+        held = node.selection_set.loc
+        short = text[: node.loc.start] + text[held.start + 1 : held.end - 1].strip() + text[node.loc.end :]
+        if errors(short):
+            tried += 1
+            assert mended(judge, short) == plain(text), short
+    assert tried
+
+
+@pytest.mark.parametrize("text", MEANT)
+@pytest.mark.parametrize("name", ["data", "attributes"])
+def test_a_level_that_is_none_goes(judge: Engine, text: str, name: str) -> None:
+    for node in fields(text):
+        held = node.selection_set.loc
+        long = f"{text[: held.start]}{{ {name} {text[held.start : held.end]} }}{text[held.end :]}"
+        assert mended(judge, long) == plain(text), long
+
+
+@rows(
+    ("text", "meant"),
+    [
+        ('mutation { create(code: "a", size: {width: 1, height: 2}) { warnings } }', "sends"),
+        ('mutation { move(input: {id: 7, to: "x"}) { code } }', 'mutation { move(id: 7, to: "x") { code } }'),
+        ('mutation { create(input: {code: "a", width: 1, height: 2}) { warnings } }', "sends"),
+        ("{ things(owner: 7, first: 2) { total } }", "{ things(first: 2, filter: {owner: 7}) { total } }"),
+        ("{ things(where: {wide: true}) { total } }", "{ things(filter: {wide: true}) { total } }"),
+        ("{ things(orderBy: CODE_ASC) { total } }", "{ things(sort: CODE_ASC) { total } }"),
+        ('{ thing(code: "a") { code } }', '{ thingByCode(code: "a") { code } }'),
+        ("{ all { ownerId } }", "{ all { owner { id } } }"),
+        ("{ all { name } }", "{ all { fullName } }"),
+        ("{ all { user { email phone } } }", "{ all { owner { email phone } } }"),
+        ("{ found { ...F } } fragment F on Size { fullName }", "{ found { ...F } } fragment F on Thing { fullName }"),
+        ("{ all { ...F } } fragment F on Owner { fullName }", "{ all { ...F } } fragment F on Thing { fullName }"),
+        ('query ($id: ID!) { thing(id: "$id") { code } }', "query ($id: ID!) { thing(id: $id) { code } }"),
+        ("query ($id: ID!) { thing(id: id) { code } }", "query ($id: ID!) { thing(id: $id) { code } }"),
+        (
+            "mutation M($s: SizeInput!) { resize(input: $s) { code } }",
+            "mutation M($s: SizeInput!) { resize(input: {size: $s}) { code } }",
+        ),
+    ],
+)
+def test_what_stands_elsewhere_is_moved_there(judge: Engine, text: str, meant: str) -> None:
+    if meant == "sends":
+        meant = 'mutation { create(input: {code: "a", size: {width: 1, height: 2}}) { warnings } }'
+    values = {"id": "7"} if "$id" in text else {"s": {"width": 1, "height": 2}} if "$s" in text else {}
+    body = {"query": text, "variables": values}
+    found = outcome(judge, posted(body), {"errors": [{"message": one} for one in errors(text)]}, 400)
+    sent = found.get("sends") or found.get("confirms")
+    assert isinstance(sent, dict), found
+    assert plain(sent["query"]) == plain(meant)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_sent"),
+    [
+        ('mutation { move(input: {id: 7, to: "x"}) { code } }', True),
+        ("mutation { unset(exclude: {id: 7}) { code } }", False),
+        ("mutation { unset(input: {ids: 7}) { code } }", False),
+        ("{ things(page: {first: 2}) { total } }", False),
+        ('mutation { create(code: "a", siez: {width: 1, height: 2}) { warnings } }', False),
+    ],
+)
+def test_arguments_are_moved_unasked_only_where_no_name_may_be_another(
+    judge: Engine, text: str, *, is_sent: bool
+) -> None:
+    found = outcome(judge, posted({"query": text}), {"errors": [{"message": one} for one in errors(text)]}, 400)
+    assert ("sends" in found) is is_sent, found
+
+
+@pytest.mark.parametrize("inner", ["width: $w, height: 2", "width: 1, height: 2, note: $w"])
+def test_what_has_a_variable_in_it_is_not_written_anew(judge: Engine, inner: str) -> None:
+    text = f'mutation M($w: Int!) {{ create(input: {{code: "a", {inner}}}) {{ warnings }} }}'
+    body = {"query": text, "variables": {"w": 3}}
+    found = outcome(judge, posted(body), {"errors": [{"message": one} for one in errors(text)]}, 400)
+    assert "$w" in str(found.get("sends", "$w"))
+
+
+def test_another_mutation_is_never_put_in_place_of_one(judge: Engine) -> None:
+    answer = refused('Cannot query field "reset" on type "Mutation". Did you mean "unset" or "set"?', 12)
+    found = outcome(judge, posted({"query": "mutation { reset(id: 7) { code } }"}), answer)
+    assert found == {"asks": ["/body/query"], "confirms": 1}
+
+
+def test_a_text_like_the_name_of_a_variable_is_a_text(judge: Engine) -> None:
+    body = {"query": 'query ($to: String!) { thingByCode(code: "to") { code } }', "variables": {"to": "x"}}
+    found = outcome(judge, posted(body), refused('Variable "$to" is never used.', 8), 400)
+    assert 'code: "to"' in str(found)
