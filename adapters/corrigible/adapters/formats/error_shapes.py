@@ -43,16 +43,14 @@ CODES: Final = names("codes")
 PLACES: Final = tuple(Source(**{**row, "member": name}) for row in TABLES["places"] for name in row["member"].split())
 PLACES_OF_CODES: Final[Mapping[str, str]] = TABLES["places_of_codes"]
 IN_OBJECTS: Final = by_name("in_objects")
-IN_ELEMENTS: Final = names("in_elements")
 EXACT: Final = tuple(map(frozenset, (("keyword", "instancepath"), ("keyword", "datapath"), ("loc", "msg", "type"))))
 """Names that the objects of Ajv and pydantic have: what else stands in them was sent, and is no error."""
 FURTHER_STEPS: Final = names("further_steps")
-LISTED_PLACES: Final = names("listed_places")
+IN_ELEMENTS: Final = names("in_elements")
 PARTS: Final = names("parts")
 LISTS: Final = frozenset(names("lists"))
 MAPS: Final = frozenset(names("maps"))
 WHOLE: Final = frozenset(("", *names("whole")))
-NODES: Final = frozenset(names("nodes"))
 LEAVES: Final = frozenset(names("leaves"))
 RELATIVE: Final = frozenset(names("relative"))
 NO_ERRORS: Final = frozenset(names("no_errors"))
@@ -67,8 +65,6 @@ ROLES_OF_NUMBERS: Final = by_name("roles_of_numbers")
 CONFLICTS: Final = names("conflicts")
 ADVICE: Final = tuple(TABLES["phrases"]["advice"])
 COMPLAINTS: Final = tuple(TABLES["phrases"]["complaints"])
-DETERMINERS: Final = frozenset(names("determiners"))
-WITHOUT_SUBJECT: Final = frozenset(names("without_subject"))
 OF_PART: Final = re.compile(
     r"(?i)(?:invalid|bad|wrong|malformed) (?:request )?(?P<part>query|path|header|body)"
     r"(?:[ -]?string)?(?: param(?:eter)?s?| arguments?| fields?)?\W*"

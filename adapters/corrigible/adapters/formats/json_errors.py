@@ -9,13 +9,12 @@ Knows: the table of shapes, what was sent. Does not know: descriptions, what sen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import MISSING, value_at
-from corrigible.rules.safety.decisive import words
+from corrigible.rules.pointer import value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
@@ -37,11 +36,9 @@ from .members import (
 )
 from .pointers import (
     Place,
-    is_name,
     member_called,
     part_of,
     pointer,
-    read_place,
     told_place,
     told_steps,
 )
@@ -110,12 +107,7 @@ def _of(value: Json, at: _At, walk: _Walk) -> Iterator[Violation]:
 
 def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     members = with_plain_message(members)
-    if at.key in shapes.LISTS or not at.around or not _has_text(folded(at.around[-1][0])):
-        members = _with_usual_names(members, walk.request, walk.names)  # beside a sentence stand things
     told = folded(members)
-    if _is_node(told, at, walk):
-        yield from _of_node(members, at, walk)
-        return
     if (at.key in shapes.MAPS or _is_by_place(members, told, at.key, walk)) and not _is_complaint(members, walk):
         yield from _by_place(members, at, walk)
         return
@@ -161,7 +153,9 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
             native=others(members),
         )
         here = at.inside(at.key, below if own.parts or own.is_whole else around, members, "")
-        yield from _with_lists(violation, told, own, here, walk)
+        keyword = PYDANTIC_OF_LISTS.get(violation.code, "") if "loc" in told else ""
+        placed = _placed(violation.at("", keyword or keyword_of(violation.code), {}), here, walk)
+        yield placed if placed.pointer else placed._replace(pointer=shapes.PLACES_OF_CODES.get(violation.code, ""))
 
 
 _ESCAPED_QUOTES: Final = ("&quot;", "&#39;", "&#039;")
@@ -175,8 +169,6 @@ def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[
     for name, value in members.items():
         if not isinstance(value, (dict, list)) or not value or (key := fold(name)) in shapes.NO_ERRORS:
             continue
-        if has_sentence and key in shapes.LISTED_PLACES and isinstance(value, list) and all(map(is_name, value)):
-            continue  # names of the places that the sentence is about
         if not (has_sentence and is_thing(value, walk.request.body)):
             inner += _below_member(name, value, at.inside(key, below, members, name), at.place, walk)
     return inner
@@ -193,63 +185,11 @@ def _below_member(name: str, value: Json, at: _At, around: Place, walk: _Walk) -
             yield one
 
 
-def _with_lists(violation: Violation, told: Members, own: Place, at: _At, walk: _Walk) -> Iterator[Violation]:
-    """Yield an error at its place, or at each of the places that are listed beside its text."""
-    if (listed := _listed_places(told, own, walk.request)) is not None:
-        yield from (_placed(violation, at._replace(place=place), walk) for place in listed)
-        return
-    keyword = PYDANTIC_OF_LISTS.get(violation.code, "") if "loc" in told else ""
-    placed = _placed(violation.at("", keyword or keyword_of(violation.code), {}), at, walk)
-    yield placed if placed.pointer else placed._replace(pointer=shapes.PLACES_OF_CODES.get(violation.code, ""))
-
-
 def _has_text(told: Members) -> bool:
     return any(isinstance(told.get(name), str) for name in shapes.TEXTS)
 
 
 _LONGEST_OF_PART: Final = 500
-
-
-def _listed_places(told: Members, own: Place, request: Request) -> list[Place] | None:
-    """Return the places that an error lists beside its text: `{"message": "Missing fields", "fields": ["a", "b"]}`.
-
-    Or as objects: `{"msg": "Unknown field(s)", "fields": [{"path": "a", "location": "body"}]}`.
-    """
-    for name in shapes.LISTED_PLACES:
-        value = told.get(name)
-        if not isinstance(value, list) or not 0 < len(value) <= _MOST:
-            continue
-        if all(map(is_name, value)):
-            return [Place((*own.parts, *told_steps(str(one))), own.where, str(one)) for one in value]
-        listed = [told_place(folded(one), request, has_text=True) for one in value if isinstance(one, dict)]
-        if len(listed) == len(value) and all(one.parts for one in listed):
-            return listed
-    return None
-
-
-def _is_node(told: Members, at: _At, walk: _Walk) -> bool:
-    """Whether an object is a node of a tree of errors, whose branches are no steps themselves.
-
-    `{"errors": [], "properties": {"n": {"errors": ["Too small"]}}}` of zod, `children` of Symfony's forms, `nested` of
-    Valibot.
-    """
-    if not told.keys() <= shapes.NODES:
-        return False
-    if any(isinstance(told.get(name), dict) and name not in walk.names for name in ("children", "nested")):
-        return True
-    own = told.get("errors")
-    return "errors" not in walk.names and (_are_texts(own) or own == []) and len(told) > (0 if at.place.parts else 1)
-
-
-def _of_node(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
-    for name, value in members.items() if walk.goes_on(at.depth) else ():
-        here = at.inside("", at.place, members, name)
-        each = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        for step, one in each:
-            if isinstance(one, str):
-                yield _violation(one, here, walk)
-            elif isinstance(one, list | dict):
-                yield from _of(one, here._replace(place=_below(here.place, str(step))), walk)
 
 
 def _by_place(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
@@ -394,74 +334,3 @@ def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
     if place.parts and told:
         native["told_place"] = list(place.parts)
     return violation._replace(pointer=told, param=place.text or violation.param, native=native)
-
-
-# Members with names that nobody knows
-
-
-_LONGEST_TOLD: Final = 500
-_MOST_MEMBERS: Final = 40
-"""Of one object: the object of an error has a few, a thing has many."""
-_KNOWN: Final = frozenset(
-    {
-        *shapes.TEXTS,
-        *shapes.CODES,
-        *(one.member for one in shapes.PLACES),
-        *shapes.LISTS,
-        *shapes.MAPS,
-        *shapes.NO_ERRORS,
-        *shapes.ABOUT_THE_ANSWER,
-        *shapes.WHOLE,
-        *shapes.OF_ERRORS,
-    }
-)
-
-
-def _with_usual_names(members: Members, request: Request, sent: Collection[str]) -> Members:
-    """Return an object with the usual names of a sentence, of errors and of a place for those that only shapes tell."""
-    strange = [name for name in members if fold(name) not in _KNOWN and name not in sent and not part_of(name)]
-    usual = folded(members)
-    has_sentence = "message" in usual or any(isinstance(usual.get(name), str) for name in shapes.TEXTS)
-    if not strange or len(members) > _MOST_MEMBERS or has_sentence or not shapes.OF_ERRORS.isdisjoint(usual):
-        return members
-    spend()
-    places = [name for name in strange if _names_a_place(members[name], request)]
-    is_map = not places and all(_is_sentence(one) or isinstance(one, list | dict) for one in members.values())
-    told = [name for name in strange if _is_sentence(members[name])]
-    told = [name for name in told if _has_subject(name, members[name])] if is_map else told
-    if told:
-        longest = max(told, key=lambda name: len(str(members[name])))
-        new = {longest: "message"} | ({places[0]: "field"} if len(places) == 1 else {})
-        return {new.get(name, name): one for name, one in members.items()}
-    lists = [name for name in strange if isinstance(one := members[name], list) and one]
-    lists = [name for name in lists if all(_has_subject(name, one) for one in members[name])]
-    new = {lists[0]: "errors"} if len(lists) == 1 and "errors" not in members else {}
-    return {new.get(name, name): one for name, one in members.items()}
-
-
-def _has_subject(name: str, value: Json) -> bool:
-    """Whether a value is a sentence with a subject of its own, which is not the name that it stands under.
-
-    `{"name": "can't be blank"}` and `{"first_name": "First name is too long"}` are about what their names say.
-    """
-    if not isinstance(value, str) or not _is_sentence(value):
-        return False
-    told = value.strip()[:_LONGEST_TOLD].lower()
-    begins = next((one for one in (word.strip(".,:;!?") for word in told.split()) if one not in shapes.DETERMINERS), "")
-    has_own = begins not in shapes.WITHOUT_SUBJECT
-    return has_own and name.lower() not in told and set(words(name)).isdisjoint(words(told))
-
-
-def _is_sentence(value: Json) -> bool:
-    if not isinstance(value, str):
-        return False
-    told = [one for one in value[:_LONGEST_TOLD].split() if sum(map(str.isalpha, one)) > 1]
-    return len(told) > 1 or (" " not in value and len(value) > 3 and not value.isascii())
-
-
-def _names_a_place(value: Json, request: Request) -> bool:
-    """Whether a value names a place that the request has."""
-    if not (is_name(value) or (isinstance(value, list) and value)) or value == request.path:
-        return False
-    parts = read_place(value).parts
-    return bool(parts) and not part_of(parts[-1]) and value_at(request, pointer(parts, request)) is not MISSING
