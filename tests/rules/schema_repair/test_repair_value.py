@@ -118,7 +118,6 @@ ONLY = "another value was asked for, this is the one there is"
         ("type", [{"items": []}], LISTED, [({"items": []}, "")]),
         ("type", ["x"], {"type": "object"}, []),
         # Texts
-        ("maxLength", "abc  ", {"maxLength": 3}, [("abc", "")]),
         ("maxLength", "ab cd", {"maxLength": 3}, []),
         ("maxLength", "abcd", {"maxLength": 3, "pattern": "^[a-z]+$"}, []),
         ("maxLength", "abcd", {"maxLength": 0}, []),
@@ -212,17 +211,6 @@ def test_where_a_list_cannot_be_told_from_a_value_none_is_made() -> None:
 
 def test_each_repair_is_counted() -> None:
     assert counted(lambda: repair_value("type", "5", INTEGER, Place()))[1] >= 10
-
-
-@pytest.mark.parametrize(
-    "name", ["title", "pageTitle", "file_name", "message", "banner_text", "note_id", "customerId", ""]
-)
-def test_only_an_aside_is_cut(name: str) -> None:
-    assert repair_value("maxLength", "a long title", {"maxLength": 6}, Place(name)) == []
-    for aside in ("note", "orderNote", "short_description"):
-        (cut,) = repair_value("maxLength", "a long title", {"maxLength": 6}, Place(aside))
-        assert (cut.value, cut.assumption) == ("a long", "the text is cut to the length that is allowed")
-    assert repair_value("maxLength", "abcd", {"maxLength": 3, "pattern": "^[a-z]+$"}, Place("note")) == []
 
 
 @given(value=st.one_of(st.text(max_size=8), st.integers(), st.booleans(), st.lists(st.text(max_size=4), max_size=2)))

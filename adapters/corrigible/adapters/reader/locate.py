@@ -14,13 +14,13 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.pointers import part_of
-from corrigible.adapters.formats.sent_places import PARTS
+from corrigible.adapters.formats.sent_places import PARTS, sent_places
 from corrigible.adapters.formats.statement import (
     CODES_OF_STATES,
     code_of_value,
     code_said,
+    has_word,
     is_all,
-    is_down,
     is_fault,
     is_of_route,
     is_of_state,
@@ -28,7 +28,7 @@ from corrigible.adapters.formats.statement import (
 from corrigible.adapters.operation import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
-from corrigible.rules.safety.nearness import is_same, is_slip, letters
+from corrigible.rules.safety.nearness import is_same, is_slip, letters, nearest
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.violation import LikelyPlace, Violation
@@ -242,7 +242,7 @@ def locate_errors(
     enough = remaining() // 4  # of very many errors so many are looked for as leave some steps for what follows
     taken = {one.pointer for one in errors if one.pointer and value_at(exchange.request, one.pointer) is not MISSING}
     for error in errors:
-        error = _without_phrase(error, exchange)
+        error = _of_listed_names(_without_phrase(error, exchange), exchange.request)
         if not _is_there(error, exchange.request):
             locator = locator or Locator(exchange, body, described, operation, variables)
             if looked_for >= _MOST_RANKED or (out and remaining() < enough):
@@ -261,6 +261,27 @@ def locate_errors(
         taken |= {error.pointer, *(one.pointer for one in error.likely[:1] if error.pointer)}
         out.append(error)
     return out
+
+
+def _of_listed_names(error: Violation, request: Request) -> Violation:
+    """Return an error at the only value that its text repeats and that is near one name of those that it lists.
+
+    `Unknown column titel. Valid fields: papers.id, papers.title`: what such names belong to may stand before them.
+    """
+    told = read(error.message).of(Kind.UNKNOWN)
+    listed = [name for slot in ("options", "instead") for one in told for name in one.slots.get(slot, ())]
+    if not listed or error.stated:
+        return error
+    last = [one.rpartition(".")[2] for one in listed] if all("." in one for one in listed) else listed
+    sent = list(islice(sent_places(request), _MOST_TEXTS))
+    names = {one.path[-1] for one in sent}
+    values = ((one, one.value) for one in sent if isinstance(one.value, str) and one.value not in names)
+    said = ((one, value) for one, value in values if has_word(error.message, value))
+    known = [(one, value, listed if "." in value else last) for one, value in said]
+    found = [(one, of) for one, value, of in known if value not in of and len(nearest(value, of)) == 1]
+    if len(found) != 1:
+        return error
+    return error._replace(pointer=found[0][0].pointer, constraint="enum", stated={"enum": found[0][1]})
 
 
 def _without_phrase(error: Violation, exchange: Exchange) -> Violation:
@@ -356,9 +377,7 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
         error = error._replace(pointer="")
     chose_none, is_told = error.type in _CHOSE_NONE, error.likely[0].is_told
     names_cause = error.type != "UNKNOWN" or not is_all(error.message, "fault.own")
-    is_fault_alone = chose_none and (
-        (not is_told and names_cause and is_fault(error.message)) or is_down(error.message)
-    )
+    is_fault_alone = chose_none and not is_told and names_cause and is_fault(error.message)
     if is_fault_alone or (error.type in _SAID_OF_STATES and is_of_state(error.message)):
         return error._replace(pointer="", likely=())
     is_unknown_method = error.type == "UNIMPLEMENTED" and (is_of_route(error.message) or not is_told)

@@ -63,10 +63,6 @@ def repair_several(case: RefusalCase, error: Violation, group: str) -> Repair | 
     if not (is_apart or is_needed or is_ordered):
         return None
     named = _named(reading, _sent(request), error.pointer)
-    if is_apart and len(named) > 2:  # "a and b cannot both be set for this model"
-        start = min(one.start for one in reading.of(Kind.APART))
-        first = _named(reading, _sent(request), error.pointer, min(start, _READ))
-        named = first if len(first) > 1 else named
     sent = named if len({_parent(one) for one in named}) == 1 else []
     if (is_apart or is_needed) and len(sent) > 1:
         return _to_keep(request, sent, group)
@@ -115,13 +111,13 @@ def _sent(request: Request) -> list[tuple[str, str]]:
     return [(one.path[-1], one.pointer) for one in islice(named, _MOST_PLACES)]
 
 
-def _named(reading: Reading, members: Sequence[tuple[str, str]], near: str, end: int = _READ) -> list[str]:
-    """Return the places of the members that a text names before an index, in its order.
+def _named(reading: Reading, members: Sequence[tuple[str, str]], near: str) -> list[str]:
+    """Return the places of the members that a text names, in its order.
 
     Of several of one name it is the one beside `near`, else the outermost. A longer name hides those that are part of
     it. A name of one letter may be an article, unless a sentence reads it as a name.
     """
-    tokens, parent = tokens_of(reading.text[:end]), _parent(near)
+    tokens, parent = tokens_of(reading.text[:_READ]), _parent(near)
     fields = {field for one in reading.said for field in one.slots.get("field", ())}
     places: dict[tuple[str, ...], list[str]] = {}
     for name, place in members:

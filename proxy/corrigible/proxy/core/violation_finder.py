@@ -91,7 +91,7 @@ class ViolationFinder:
             return (broken,)
         if self._request.protocol is Protocol.GRPC and error.type in CHOSE_NONE and not error.pointer:
             wrong = self._description.nearest_operation(self._request.method, self._request.path)
-            return () if wrong is None or not _may_be_of_method(error.message) else (wrong,)
+            return () if wrong is None else (wrong,)
         is_of_another = error.stated and status == 404 and self._request.protocol is not Protocol.HTTP
         if error.type in BY_THE_TEXT_ONLY or status in STATED_ALONE or is_of_another:
             return self._stated(error)
@@ -271,19 +271,6 @@ class ViolationFinder:
 _LIKELY: Final = 0.5
 
 
-def _may_be_of_method(message: str) -> bool:
-    """Whether a call may have failed since there is no such method: the text says no more, and no other status."""
-    numbers = {one for one in words(message) if one.isdecimal() and len(one) == _STATUS_DIGITS}
-    said = read(message).said
-    is_opaque = all(one.kind in (Kind.FAULT, Kind.ROUTE) and not one.row.endswith(_IS_DOWN) for one in said)
-    return numbers <= _OF_NO_METHOD and (is_opaque or bool(numbers))
-
-
-_STATUS_DIGITS: Final = 3
-_OF_NO_METHOD: Final = frozenset({"200", "404", "405", "501"})
-_IS_DOWN: Final = ".down"
-
-
 def _lacks_route(message: str, request: Request) -> bool:
     """Whether a message says that there is no such route, or that nothing is there for this very method and path."""
     is_named = request.path in message and has_word(message, request.method)
@@ -312,8 +299,6 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     error = error.at(error.pointer, error.constraint, _plain(error.stated, declared.schema))
     if error.constraint == "required":
         return _required(error, value, declared)
-    if (element := _of_element(error, value, declared.schema)) is not None:
-        error, value, declared = element
     if value is MISSING or error.pointer in ("/query", "/headers"):
         return None
     if (replaced := _replaced(error, value, declared)) is not None:
@@ -357,22 +342,6 @@ def _with_identifiers(listed: Sequence[Json], value: Json) -> list[Json]:
     return [*listed, *names] if is_one else [*listed]
 
 
-def _of_element(error: Violation, value: Json, declared: Schema) -> tuple[Violation, Json, DeclaredPlace] | None:
-    """Return what is stated of a list of one at its element, where only that can be meant: `tags must be strings`."""
-    if not isinstance(value, list) or len(value) != 1 or not _LISTED.issuperset(types(declared) or ("",)):
-        return None
-    inner = declared.get("items")
-    kinds, listed = types(error.stated), choices(error.stated)
-    if (
-        not (kinds or listed)
-        or not _SCALARS.issuperset(kinds)
-        or any(isinstance(one, list | Mapping) for one in listed)
-    ):
-        return None
-    place = error.at(f"{error.pointer}/0", error.constraint, error.stated)
-    return place, value[0], DeclaredPlace(inner if isinstance(inner, Mapping) else {})
-
-
 def _replaced(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
     """Return the violation of a member, or of a value, for which a text names another one."""
     message, name = error.message[:_READ_OF_A_RULE], segments(error.pointer)[-1]
@@ -395,10 +364,6 @@ _GUESSED: Final = ".did-you-mean"
 _NO_NAMES: Final = word_set(
     "it this that these those them one a an the another other different valid something null none"
 )
-
-
-_LISTED: Final = frozenset({"array", "null"})
-_SCALARS: Final = frozenset({"string", "number", "integer", "boolean"})
 
 
 def _is_only_asked(error: Violation, declared: Schema, *, reads: bool) -> bool:
