@@ -47,7 +47,6 @@ BARRED: Final = "barred"
 
 _GUESSED: Final = ("enum", "const", "anyOf", "oneOf")
 """Where what is sent instead may be what is near, or all that there is."""
-_LONG_WORD: Final = 20
 _MOST_SLIPS: Final = 2
 _MOST_ALTERNATIVES: Final = 5
 
