@@ -249,6 +249,7 @@ def test_quotes_that_were_escaped_for_a_page() -> None:
     ("body", "place"),
     [
         ({"message": "no good", "sort_key": "unknown"}, ""),
+        ({"错误": "颜色无效", "字段": "colour"}, "/body/colour"),
         (
             {"jsonrpc": "2.0", "error": {"code": 1, "message": "Bad", "data": {"field": "slot", "reason": "no"}}},
             "/body/slot",

@@ -17,6 +17,35 @@ def read(body: Any) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        {"meldung": "The colour is unknown"},
+        {"meldung": "No such colour", "kennung": 17},
+        {"antwort": {"grund": "The colour is unknown", "stufe": "hoch"}},
+        {"meldungen": ["The colour is unknown", "The form is unknown"], "kennung": 17},
+    ],
+)
+def test_a_sentence_under_an_unknown_name(body: Any) -> None:
+    found = read(body)
+    assert found
+    assert all("colour" in text or "form" in text for _, text in found)
+    assert not any("meldung" in pointer or "grund" in pointer for pointer, _ in found)
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"meldung": "That is no number", "stelle": "box.width"}, "/body/box/width"),
+        ({"meldung": "That is no number", "stelle": "/size"}, "/body/size"),
+        ({"meldung": "That is no number", "stelle": ["box", "width"]}, "/body/box/width"),
+        ([{"grund": "That is no number", "ort": "size", "art": "type_error"}], "/body/size"),
+    ],
+)
+def test_a_place_under_an_unknown_name(body: Any, place: str) -> None:
+    assert place in [pointer for pointer, _ in read(body)]
+
+
+@pytest.mark.parametrize(
     ("body", "place"),
     [
         ({"colour": "can't be blank"}, "/body/colour"),

@@ -65,6 +65,8 @@ ROLES_OF_NUMBERS: Final = by_name("roles_of_numbers")
 CONFLICTS: Final = names("conflicts")
 ADVICE: Final = tuple(TABLES["phrases"]["advice"])
 COMPLAINTS: Final = tuple(TABLES["phrases"]["complaints"])
+DETERMINERS: Final = frozenset(names("determiners"))
+WITHOUT_SUBJECT: Final = frozenset(names("without_subject"))
 OF_PART: Final = re.compile(
     r"(?i)(?:invalid|bad|wrong|malformed) (?:request )?(?P<part>query|path|header|body)"
     r"(?:[ -]?string)?(?: param(?:eter)?s?| arguments?| fields?)?\W*"

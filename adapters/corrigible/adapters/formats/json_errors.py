@@ -9,12 +9,13 @@ Knows: the table of shapes, what was sent. Does not know: descriptions, what sen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import value_at
+from corrigible.rules.pointer import MISSING, value_at
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
@@ -36,9 +37,11 @@ from .members import (
 )
 from .pointers import (
     Place,
+    is_name,
     member_called,
     part_of,
     pointer,
+    read_place,
     told_place,
     told_steps,
 )
@@ -107,6 +110,8 @@ def _of(value: Json, at: _At, walk: _Walk) -> Iterator[Violation]:
 
 def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     members = with_plain_message(members)
+    if at.key in shapes.LISTS or not at.around or not _has_text(folded(at.around[-1][0])):
+        members = _with_usual_names(members, walk.request, walk.names)  # beside a sentence stand things
     told = folded(members)
     if (at.key in shapes.MAPS or _is_by_place(members, told, at.key, walk)) and not _is_complaint(members, walk):
         yield from _by_place(members, at, walk)
@@ -334,3 +339,74 @@ def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
     if place.parts and told:
         native["told_place"] = list(place.parts)
     return violation._replace(pointer=told, param=place.text or violation.param, native=native)
+
+
+# Members with names that nobody knows
+
+
+_LONGEST_TOLD: Final = 500
+_MOST_MEMBERS: Final = 40
+"""Of one object: the object of an error has a few, a thing has many."""
+_KNOWN: Final = frozenset(
+    {
+        *shapes.TEXTS,
+        *shapes.CODES,
+        *(one.member for one in shapes.PLACES),
+        *shapes.LISTS,
+        *shapes.MAPS,
+        *shapes.NO_ERRORS,
+        *shapes.ABOUT_THE_ANSWER,
+        *shapes.WHOLE,
+        *shapes.OF_ERRORS,
+    }
+)
+
+
+def _with_usual_names(members: Members, request: Request, sent: Collection[str]) -> Members:
+    """Return an object with the usual names of a sentence, of errors and of a place for those that only shapes tell."""
+    strange = [name for name in members if fold(name) not in _KNOWN and name not in sent and not part_of(name)]
+    usual = folded(members)
+    has_sentence = "message" in usual or any(isinstance(usual.get(name), str) for name in shapes.TEXTS)
+    if not strange or len(members) > _MOST_MEMBERS or has_sentence or not shapes.OF_ERRORS.isdisjoint(usual):
+        return members
+    spend()
+    places = [name for name in strange if _names_a_place(members[name], request)]
+    is_map = not places and all(_is_sentence(one) or isinstance(one, list | dict) for one in members.values())
+    told = [name for name in strange if _is_sentence(members[name])]
+    told = [name for name in told if _has_subject(name, members[name])] if is_map else told
+    if told:
+        longest = max(told, key=lambda name: len(str(members[name])))
+        new = {longest: "message"} | ({places[0]: "field"} if len(places) == 1 else {})
+        return {new.get(name, name): one for name, one in members.items()}
+    lists = [name for name in strange if isinstance(one := members[name], list) and one]
+    lists = [name for name in lists if all(_has_subject(name, one) for one in members[name])]
+    new = {lists[0]: "errors"} if len(lists) == 1 and "errors" not in members else {}
+    return {new.get(name, name): one for name, one in members.items()}
+
+
+def _has_subject(name: str, value: Json) -> bool:
+    """Whether a value is a sentence with a subject of its own, which is not the name that it stands under.
+
+    `{"name": "can't be blank"}` and `{"first_name": "First name is too long"}` are about what their names say.
+    """
+    if not isinstance(value, str) or not _is_sentence(value):
+        return False
+    told = value.strip()[:_LONGEST_TOLD].lower()
+    begins = next((one for one in (word.strip(".,:;!?") for word in told.split()) if one not in shapes.DETERMINERS), "")
+    has_own = begins not in shapes.WITHOUT_SUBJECT
+    return has_own and name.lower() not in told and set(words(name)).isdisjoint(words(told))
+
+
+def _is_sentence(value: Json) -> bool:
+    if not isinstance(value, str):
+        return False
+    told = [one for one in value[:_LONGEST_TOLD].split() if sum(map(str.isalpha, one)) > 1]
+    return len(told) > 1 or (" " not in value and len(value) > 3 and not value.isascii())
+
+
+def _names_a_place(value: Json, request: Request) -> bool:
+    """Whether a value names a place that the request has."""
+    if not (is_name(value) or (isinstance(value, list) and value)) or value == request.path:
+        return False
+    parts = read_place(value).parts
+    return bool(parts) and not part_of(parts[-1]) and value_at(request, pointer(parts, request)) is not MISSING
