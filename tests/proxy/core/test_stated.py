@@ -101,6 +101,23 @@ def test_a_type_that_may_be_of_another_place_is_only_told(pointer: str, declared
     assert violation is not None and (ONLY_TOLD in violation[1]) is is_only_told
 
 
+@rows(
+    ("value", "declared", "pointer"),
+    [
+        ([5], {}, "/body/tags"),  # a single value may be what is taken
+        ([5], {"type": "array"}, "/body/tags/0"),
+        ([5], {"type": ["array", "null"]}, "/body/tags/0"),
+        ([5], {"type": ["array", "string"]}, "/body/tags"),
+        ([5, 6], {"type": "array"}, "/body/tags"),
+        (5, {}, "/body/tags"),
+    ],
+)
+def test_what_is_stated_of_a_list_of_one_is_of_its_element(value: Any, declared: Any, pointer: str) -> None:
+    error = Violation(pointer="/body/tags", constraint="type", stated={"type": "string"})
+    violation = stated_violation(error, Request("POST", "/x", body={"tags": value}), DeclaredPlace(declared))
+    assert violation is not None and violation.pointer == pointer
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -299,6 +299,8 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     error = error.at(error.pointer, error.constraint, _plain(error.stated, declared.schema))
     if error.constraint == "required":
         return _required(error, value, declared)
+    if (element := _of_element(error, value, declared.schema)) is not None:
+        error, value, declared = element
     if value is MISSING or error.pointer in ("/query", "/headers"):
         return None
     if (replaced := _replaced(error, value, declared)) is not None:
@@ -342,6 +344,22 @@ def _with_identifiers(listed: Sequence[Json], value: Json) -> list[Json]:
     return [*listed, *names] if is_one else [*listed]
 
 
+def _of_element(error: Violation, value: Json, declared: Schema) -> tuple[Violation, Json, DeclaredPlace] | None:
+    """Return what is stated of a list of one at its element, where only that can be meant: `tags must be strings`."""
+    if not isinstance(value, list) or len(value) != 1 or not _LISTED.issuperset(types(declared) or ("",)):
+        return None
+    inner = declared.get("items")
+    kinds, listed = types(error.stated), choices(error.stated)
+    if (
+        not (kinds or listed)
+        or not _SCALARS.issuperset(kinds)
+        or any(isinstance(one, list | Mapping) for one in listed)
+    ):
+        return None
+    place = error.at(f"{error.pointer}/0", error.constraint, error.stated)
+    return place, value[0], DeclaredPlace(inner if isinstance(inner, Mapping) else {})
+
+
 def _replaced(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
     """Return the violation of a member, or of a value, for which a text names another one."""
     message, name = error.message[:_READ_OF_A_RULE], segments(error.pointer)[-1]
@@ -364,6 +382,10 @@ _GUESSED: Final = ".did-you-mean"
 _NO_NAMES: Final = word_set(
     "it this that these those them one a an the another other different valid something null none"
 )
+
+
+_LISTED: Final = frozenset({"array", "null"})
+_SCALARS: Final = frozenset({"string", "number", "integer", "boolean"})
 
 
 def _is_only_asked(error: Violation, declared: Schema, *, reads: bool) -> bool:
