@@ -266,11 +266,28 @@ ORDER = Request("POST", "/orders", body={"name": "", "qty": "x", "items": [{"qty
 @rows(
     ("answer", "places"),
     [
-        # zod: prettifyError
+        # zod: treeifyError and prettifyError
+        (
+            {
+                "errors": [],
+                "properties": {
+                    "name": {"errors": ["Too small"]},
+                    "items": {
+                        "errors": [],
+                        "items": [{"errors": [], "properties": {"qty": {"errors": ["No number"]}}}],
+                    },
+                },
+            },
+            ["/body/name", "/body/items/0/qty"],
+        ),
+        ({"error": {"errors": [], "properties": {"colour": {"errors": ["Too small"]}}}}, ["/body/colour"]),
         ("✖ No number\n  → at qty\n✖ No number\n  → at items[0].qty", ["/body/qty", "/body/items/0/qty"]),
         ("- qty: no number\n- items[0].qty: no number", ["/body/qty", "/body/items/0/qty"]),
         ("No number at qty\nNo number at items[0].qty", ["/body/qty", "/body/items/0/qty"]),
         ("- qty: no number\nThe rest is fine", [""]),
+        # Valibot, Symfony's forms
+        ({"nested": {"name": ["Invalid length"]}}, ["/body/name"]),
+        ({"message": "m", "errors": {"children": {"name": {"errors": ["Empty."]}, "qty": {}}}}, ["/body/name"]),
         # Rust's validator, PocketBase, mongoose
         ({"name": [{"code": "length", "message": None, "params": {"min": 1}}]}, ["/body/name"]),
         (
@@ -278,7 +295,7 @@ ORDER = Request("POST", "/orders", body={"name": "", "qty": "x", "items": [{"qty
             ["/body/colour"],
         ),
         ({"errors": {"qty": {"name": "CastError", "message": "no number", "path": "qty"}}}, ["/body/qty"]),
-        # JSON Schema's own form of an output, Echo
+        # JSON Schema's own form of an output, FluentValidation, Echo
         (
             {
                 "errors": [
@@ -287,8 +304,10 @@ ORDER = Request("POST", "/orders", body={"name": "", "qty": "x", "items": [{"qty
             },
             ["/body/qty"],
         ),
+        ({"errors": [{"memberNames": ["name"], "errorMessage": "is bad"}]}, ["/body/name"]),
         ({"message": "Unmarshal type error: expected=int, got=string, field=qty, offset=20"}, ["/body/qty"]),
         ("DecodingFailure at .items[0].qty: Int", ["/body/items/0/qty"]),
+        ({"code": "P2002", "meta": {"target": ["name"]}, "message": "Unique constraint failed"}, ["/body/name"]),
         # A step of the server's own: a parameter, a type, the branch of a union.
         ({"detail": [{"type": "x", "loc": ["body", "items", 0, "tea", "qty"], "msg": "bad"}]}, ["/body/items/0/qty"]),
         ({"detail": [{"type": "missing", "loc": ["body", "address", "home", "no"], "msg": "m"}]}, ["/body/address/no"]),

@@ -365,6 +365,16 @@ def test_what_the_path_sets_is_not_sent_as_it_was(names: Engine) -> None:
     assert "old@x.org" not in str(asked)
 
 
+@pytest.mark.parametrize(
+    ("path", "member", "body"), [("/repos/old", "name", {"public": True}), ("/users/old", "username", {"age": 7})]
+)
+def test_what_replaces_a_thing_has_its_name(names: Engine, path: str, member: str, body: dict[str, Json]) -> None:
+    request = request_of("PUT", path, body)
+    outcome = followed(feedback_about(names, request, 422, {"message": f"{member} is required"}), request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {**body, member: "old"}
+
+
 @rows(
     ("name", "meant", "silent"),
     [

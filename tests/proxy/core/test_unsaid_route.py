@@ -100,6 +100,14 @@ def test_the_default_of_a_required_parameter_is_an_example(engine: Engine) -> No
     assert confirmed.request.query == {"shelf": "top"}
 
 
+def test_what_the_path_names_is_what_the_body_lacks(engine: Engine) -> None:
+    headers = {"content-type": "application/json"}
+    request = Request("PUT", "/api/shelves/s-7", {}, headers, {"name": "top"})
+    sent = followed(feedback_about(engine, request, 400, {"error": "shelfId is missing"}), request)
+    assert isinstance(sent, Next)
+    assert sent.request.body == {"name": "top", "shelfId": "s-7"}
+
+
 def test_another_name_than_that_of_the_path_is_asked_for(engine: Engine) -> None:
     headers = {"content-type": "application/json"}
     request = Request("PUT", "/api/shelves/s-7", {}, headers, {"name": "top"})

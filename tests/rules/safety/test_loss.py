@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from corrigible.rules.safety.loss import LookupResult, Survival, losses
+from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
 from corrigible.schema.exchange import Json, Request
 from tests._support.counted import counted
 from tests._support.rows import rows
@@ -404,17 +404,34 @@ def put(**values: Any) -> list[dict[str, Any]]:
         ([{"op": "replace", "path": "/headers/if-match", "value": '"2"'}], ()),
         ([{"op": "replace", "path": "/headers/x-tag", "value": "u"}], ("/headers/x-tag",)),
         (put(body__a="e46f"), ()),  # a look-up shows it
+        # All others are for the long way.
+        (put(body__a="y", body__b=6), None),
+        (put(body__list=[2]), None),
+        (put(body__a=["x"]), None),
+        (put(body__n="x"), None),
+        (put(body__a=None), None),
+        (put(body__e__f=2), None),
+        (put(body__absent="x"), None),
+        (put(body={}), None),
+        (put(path="/y"), None),
+        ([{"op": "replace", "path": "/body/c~0d", "value": "x"}], None),
+        ([{"op": "add", "path": "/body/a", "value": "y"}], None),
+        ([{"op": "remove", "path": "/body/a"}], None),
     ],
 )
-def test_of_scalars_what_is_not_there_any_more_is_lost(patch: list[dict[str, Any]], gone: tuple[str, ...]) -> None:
+def test_the_short_way_says_what_the_long_one_does(patch: list[dict[str, Any]], gone: tuple[str, ...] | None) -> None:
     survival = Survival(TOKENS.tokens, lookup_results=[LookupResult("/x", {"name": "x", "sha": "e46f"})])
-    edited = SCALARS
-    for op in patch:
-        _, where, *rest = op["path"].split("/")
-        if op["op"] == "replace":
-            part: dict[str, Any] = {where: {**getattr(edited, where), rest[0].lower(): op["value"]}}
-            edited = replace(edited, **part)
-    assert losses(SCALARS, edited, survival) == gone
+    assert losses_of_scalars(patch, SCALARS, survival) == gone
+    assert losses_of_scalars(patch, SCALARS, survival._replace(steps=[{"body": {"a": "x"}}])) is None
+    assert losses_of_scalars(patch, replace(SCALARS, headers={}, query={}, body=[]), survival) is None
+    if gone is not None:
+        edited = SCALARS
+        for op in patch:
+            _, where, *rest = op["path"].split("/")
+            if op["op"] == "replace":
+                part: dict[str, Any] = {where: {**getattr(edited, where), rest[0].lower(): op["value"]}}
+                edited = replace(edited, **part)
+        assert losses(SCALARS, edited, survival) == gone
 
 
 JSON = st.recursive(

@@ -98,6 +98,7 @@ MOMENT = {"type": "string", "format": "date-time"}
         ("maximum", {"type": "integer", "maximum": -1}, 5, ASK),
         ("exclusiveMinimum", {"type": "number", "exclusiveMinimum": 2}, 1, ASK),
         ("minLength", {"type": "string", "minLength": 1}, "", ASK),
+        ("maxLength", {"type": "string", "maxLength": 3}, "abc ", "abc"),
         ("maxLength", {"type": "string", "maxLength": 3, "format": "uri"}, "https://x.io", ASK),
         ("minItems", {"type": "array", "minItems": 1}, [], ASK),
         ("maxItems", {"type": "array", "maxItems": 1}, ["a", "b"], ASK),
@@ -368,6 +369,7 @@ def test_a_header_is_replaced_by_text() -> None:
     ("keyword", "value", "schema", "message"),
     [
         ("maximum", 9, {"maximum": 5}, "Send a number within the limits: the most that is allowed is sent."),
+        ("maxLength", "hello ", {"maxLength": 5}, "Send a text that is short enough."),
     ],
 )
 def test_a_message_says_what_was_assumed(keyword: str, value: Any, schema: dict[str, Any], message: str) -> None:

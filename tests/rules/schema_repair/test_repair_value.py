@@ -118,6 +118,7 @@ ONLY = "another value was asked for, this is the one there is"
         ("type", [{"items": []}], LISTED, [({"items": []}, "")]),
         ("type", ["x"], {"type": "object"}, []),
         # Texts
+        ("maxLength", "abc  ", {"maxLength": 3}, [("abc", "")]),
         ("maxLength", "ab cd", {"maxLength": 3}, []),
         ("maxLength", "abcd", {"maxLength": 3, "pattern": "^[a-z]+$"}, []),
         ("maxLength", "abcd", {"maxLength": 0}, []),

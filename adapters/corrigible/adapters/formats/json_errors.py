@@ -113,6 +113,9 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     if at.key in shapes.LISTS or not at.around or not _has_text(folded(at.around[-1][0])):
         members = _with_usual_names(members, walk.request, walk.names)  # beside a sentence stand things
     told = folded(members)
+    if _is_node(told, at, walk):
+        yield from _of_node(members, at, walk)
+        return
     if (at.key in shapes.MAPS or _is_by_place(members, told, at.key, walk)) and not _is_complaint(members, walk):
         yield from _by_place(members, at, walk)
         return
@@ -158,9 +161,7 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
             native=others(members),
         )
         here = at.inside(at.key, below if own.parts or own.is_whole else around, members, "")
-        keyword = PYDANTIC_OF_LISTS.get(violation.code, "") if "loc" in told else ""
-        placed = _placed(violation.at("", keyword or keyword_of(violation.code), {}), here, walk)
-        yield placed if placed.pointer else placed._replace(pointer=shapes.PLACES_OF_CODES.get(violation.code, ""))
+        yield from _with_lists(violation, told, own, here, walk)
 
 
 _ESCAPED_QUOTES: Final = ("&quot;", "&#39;", "&#039;")
@@ -174,6 +175,8 @@ def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[
     for name, value in members.items():
         if not isinstance(value, (dict, list)) or not value or (key := fold(name)) in shapes.NO_ERRORS:
             continue
+        if has_sentence and key in shapes.LISTED_PLACES and isinstance(value, list) and all(map(is_name, value)):
+            continue  # names of the places that the sentence is about
         if not (has_sentence and is_thing(value, walk.request.body)):
             inner += _below_member(name, value, at.inside(key, below, members, name), at.place, walk)
     return inner
@@ -190,11 +193,63 @@ def _below_member(name: str, value: Json, at: _At, around: Place, walk: _Walk) -
             yield one
 
 
+def _with_lists(violation: Violation, told: Members, own: Place, at: _At, walk: _Walk) -> Iterator[Violation]:
+    """Yield an error at its place, or at each of the places that are listed beside its text."""
+    if (listed := _listed_places(told, own, walk.request)) is not None:
+        yield from (_placed(violation, at._replace(place=place), walk) for place in listed)
+        return
+    keyword = PYDANTIC_OF_LISTS.get(violation.code, "") if "loc" in told else ""
+    placed = _placed(violation.at("", keyword or keyword_of(violation.code), {}), at, walk)
+    yield placed if placed.pointer else placed._replace(pointer=shapes.PLACES_OF_CODES.get(violation.code, ""))
+
+
 def _has_text(told: Members) -> bool:
     return any(isinstance(told.get(name), str) for name in shapes.TEXTS)
 
 
 _LONGEST_OF_PART: Final = 500
+
+
+def _listed_places(told: Members, own: Place, request: Request) -> list[Place] | None:
+    """Return the places that an error lists beside its text: `{"message": "Missing fields", "fields": ["a", "b"]}`.
+
+    Or as objects: `{"msg": "Unknown field(s)", "fields": [{"path": "a", "location": "body"}]}`.
+    """
+    for name in shapes.LISTED_PLACES:
+        value = told.get(name)
+        if not isinstance(value, list) or not 0 < len(value) <= _MOST:
+            continue
+        if all(map(is_name, value)):
+            return [Place((*own.parts, *told_steps(str(one))), own.where, str(one)) for one in value]
+        listed = [told_place(folded(one), request, has_text=True) for one in value if isinstance(one, dict)]
+        if len(listed) == len(value) and all(one.parts for one in listed):
+            return listed
+    return None
+
+
+def _is_node(told: Members, at: _At, walk: _Walk) -> bool:
+    """Whether an object is a node of a tree of errors, whose branches are no steps themselves.
+
+    `{"errors": [], "properties": {"n": {"errors": ["Too small"]}}}` of zod, `children` of Symfony's forms, `nested` of
+    Valibot.
+    """
+    if not told.keys() <= shapes.NODES:
+        return False
+    if any(isinstance(told.get(name), dict) and name not in walk.names for name in ("children", "nested")):
+        return True
+    own = told.get("errors")
+    return "errors" not in walk.names and (_are_texts(own) or own == []) and len(told) > (0 if at.place.parts else 1)
+
+
+def _of_node(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
+    for name, value in members.items() if walk.goes_on(at.depth) else ():
+        here = at.inside("", at.place, members, name)
+        each = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for step, one in each:
+            if isinstance(one, str):
+                yield _violation(one, here, walk)
+            elif isinstance(one, list | dict):
+                yield from _of(one, here._replace(place=_below(here.place, str(step))), walk)
 
 
 def _by_place(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:

@@ -127,7 +127,12 @@ def _read_object(told: Members) -> Place:
         if isinstance(inner, str) and inner and " " not in inner:
             parts = [inner] if where in ("query", "headers") else told_steps(inner)
             return Place(tuple(parts), where, inner)
-    return Place()
+        if isinstance(inner, list) and inner and name == "path":
+            return read_place(inner)
+    if isinstance(columns := told.get("target"), list) and len(columns) == 1:  # Prisma's `meta`
+        return read_place(columns)
+    pointers = told.get("pointers")
+    return _read_object(folded(pointers)) if isinstance(pointers, dict) else Place()
 
 
 def _further(told: Members) -> tuple[str, ...]:

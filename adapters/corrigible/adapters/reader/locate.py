@@ -21,6 +21,7 @@ from corrigible.adapters.formats.statement import (
     code_said,
     has_word,
     is_all,
+    is_down,
     is_fault,
     is_of_route,
     is_of_state,
@@ -377,7 +378,9 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
         error = error._replace(pointer="")
     chose_none, is_told = error.type in _CHOSE_NONE, error.likely[0].is_told
     names_cause = error.type != "UNKNOWN" or not is_all(error.message, "fault.own")
-    is_fault_alone = chose_none and not is_told and names_cause and is_fault(error.message)
+    is_fault_alone = chose_none and (
+        (not is_told and names_cause and is_fault(error.message)) or is_down(error.message)
+    )
     if is_fault_alone or (error.type in _SAID_OF_STATES and is_of_state(error.message)):
         return error._replace(pointer="", likely=())
     is_unknown_method = error.type == "UNIMPLEMENTED" and (is_of_route(error.message) or not is_told)

@@ -19,7 +19,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.formats.statement import complaint, has_word
+from corrigible.adapters.formats.statement import complaint, has_word, is_down
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import MONEY, READS, WORDS, word_set, words
@@ -41,7 +41,7 @@ from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .request_at_fault import likely_value
+from .request_at_fault import CHOSE_NONE, likely_value
 
 
 class Answer(Enum):
@@ -224,7 +224,8 @@ class _Refusal:
     def of_call(self) -> Repair | None:
         """Tell who has to act, where the text of a call says so under a code that says something else."""
         told = TOLD.get(self.kind) if self.kind is not None else None
-        if told is None or self._error.type not in _OTHER_CODES:
+        is_fault = self._error.type in CHOSE_NONE and is_down(self._error.message)
+        if told is None or is_fault or self._error.type not in _OTHER_CODES:
             return None
         return escalation(told, {"method": self._request.method})
 

@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from corrigible.adapters.base import DescribesDocuments, InnerCall
 from corrigible.adapters.registry import adapter_for
@@ -19,15 +20,20 @@ from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import segments
+from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.schema_repair.body import ACCEPT, repair_accept, repair_body
+from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import trim_schema
+from corrigible.rules.schema_repair.names import NAMED
 from corrigible.rules.schema_repair.repair import repair
+from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import (
     ANSWER,
     RepairSource,
     ask,
     confirmed,
+    is_secret,
     repair_of,
     result_of,
     stated_by_answer,
@@ -366,6 +372,7 @@ class ErrorMatcher:
             if len(self._repaired) >= _MOST_VIOLATIONS or remaining() < _RESERVE + finder.validating:
                 return
             self._repaired.add(place)
+            violation = self._with_name_of_path(violation, error)
             try:
                 before = remaining()
                 is_there = violation.pointer in (error.pointer or "/path", f"{error.pointer}/0")
@@ -387,6 +394,22 @@ class ErrorMatcher:
                 self._settled |= self._moved
                 value = finder.confidence(error, violation)
                 yield result if value is None else _with_confidence(result, value)
+
+    def _with_name_of_path(self, violation: SchemaViolation, error: Violation) -> SchemaViolation:
+        """Return what the server misses with the value that it has to have, where the path has it under that name."""
+        request, place = self._case.request, segments(violation.pointer)
+        is_missed = violation.keyword == "required" and error.constraint == "required"
+        if not is_missed or request.method not in ("PUT", "PATCH") or place[:1] != ["body"] or len(place) != 2:
+            return violation
+        named = [value for name, value in self._case.match.params.items() if is_same(name, place[1])]
+        if len(named) != 1 or not named[0] or is_secret(violation.pointer, named[0]):
+            return violation
+        if first_violation(named[0], violation.schema) is not None:
+            return violation
+        schema = {**violation.schema, NAMED: named[0]}
+        if request.method == "PUT" and _ends_with(request.path, named[0]):
+            schema["const"] = named[0]  # the body is what the path names; a part of it, or a change, may have another
+        return violation._replace(schema=schema)
 
     def _by_form(self, number: int) -> RuleResult | None:
         """Return the repair of a body that was not read, or of the `Accept` of an answer that there is not.
@@ -528,6 +551,12 @@ class ErrorMatcher:
 _OR_TOLD: Final = "Or give another value for this: the server's answer has its name or its value."
 _CERTAIN: Final = frozenset({"told, absent", "told whole", "value in quotes", "is the thing that is absent, sent"})
 """Evidence enough for what was not sent, and for the path."""
+
+
+def _ends_with(path: str, value: str) -> bool:
+    """Whether the last segment of a path, and no other, is a value."""
+    last = unquote(path.rstrip("/").rpartition("/")[2])
+    return has_segment(path, value) and value in (last, last.rpartition(".")[0])
 
 
 def _with_confidence(result: RuleResult, value: float) -> RuleResult:

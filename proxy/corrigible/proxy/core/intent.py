@@ -14,7 +14,7 @@ from corrigible.rules.language.pack_model import MeaningText
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.pointer import MISSING, resolve
-from corrigible.rules.safety.loss import LookupResult, Survival, losses
+from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
 from corrigible.rules.schema_repair.suggestion import RepairSource
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Json, Request
@@ -28,12 +28,31 @@ def declare_losses(results: Sequence[RuleResult], request: Request, pack: Pack) 
 
     Suggestions are applied one after the other, as readers do; of alternatives each for itself.
     """
+    if len(results) == 1 and (declared := _with_scalar_losses(results[0], request, pack)) is not None:
+        return [declared]
     current = request
     out = []
     for result in results:
         suggestions, current = _with_losses(result.suggestions, request, current, pack, result)
         out.append(result.with_suggestions(suggestions))
     return out
+
+
+def _with_scalar_losses(result: RuleResult, request: Request, pack: Pack) -> RuleResult | None:
+    """Return the result with its only suggestion's losses, where the patch only sets scalars; else None."""
+    if len(result.suggestions) != 1 or pack.text.meanings:
+        return None
+    suggestion = result.suggestions[0]
+    if not suggestion.get("patch") or _is_tried(suggestion):
+        return None
+    survival = Survival(
+        pack.settings.tokens, result.lookup_results, suggestion.get("steps"), is_stated=_is_stated(suggestion, result)
+    )
+    lost = losses_of_scalars(suggestion["patch"], request, survival)
+    if lost is None:
+        return None
+    lost = _besides_documents(lost, result)
+    return result.with_suggestions([losing(suggestion, lost)]) if lost else result
 
 
 def with_losses(feedback: Mapping[str, Any], request: Request, pack: Pack) -> dict[str, Json]:

@@ -91,7 +91,7 @@ class ViolationFinder:
             return (broken,)
         if self._request.protocol is Protocol.GRPC and error.type in CHOSE_NONE and not error.pointer:
             wrong = self._description.nearest_operation(self._request.method, self._request.path)
-            return () if wrong is None else (wrong,)
+            return () if wrong is None or not _may_be_of_method(error.message) else (wrong,)
         is_of_another = error.stated and status == 404 and self._request.protocol is not Protocol.HTTP
         if error.type in BY_THE_TEXT_ONLY or status in STATED_ALONE or is_of_another:
             return self._stated(error)
@@ -269,6 +269,19 @@ class ViolationFinder:
 
 
 _LIKELY: Final = 0.5
+
+
+def _may_be_of_method(message: str) -> bool:
+    """Whether a call may have failed since there is no such method: the text says no more, and no other status."""
+    numbers = {one for one in words(message) if one.isdecimal() and len(one) == _STATUS_DIGITS}
+    said = read(message).said
+    is_opaque = all(one.kind in (Kind.FAULT, Kind.ROUTE) and not one.row.endswith(_IS_DOWN) for one in said)
+    return numbers <= _OF_NO_METHOD and (is_opaque or bool(numbers))
+
+
+_STATUS_DIGITS: Final = 3
+_OF_NO_METHOD: Final = frozenset({"200", "404", "405", "501"})
+_IS_DOWN: Final = ".down"
 
 
 def _lacks_route(message: str, request: Request) -> bool:

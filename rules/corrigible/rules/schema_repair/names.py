@@ -41,6 +41,9 @@ from .suggestion import Proposal, Suggestion, ask, confirmed, edit, guarded_ops,
 INSTEAD: Final = "x-instead"
 """In the schema around an undeclared member: the name that the server says is to be sent instead."""
 
+NAMED: Final = "x-named"
+"""In a schema of a member: the value that the path has under its name, which is its `const` where it is known to be."""
+
 _IF_MEANT: Final = "Send the value that the description has there, if it is what is meant."
 _IF_AGREED: Final = "Send the only value that is allowed there, if whoever asks for this agrees."
 _ASK_MISSING: Final = "Give the value that is missing."
@@ -279,7 +282,7 @@ def _filled_in(
     pointer, schema = violation.pointer, violation.schema
     verified = is_fully_checked(schema) and first_violation(value, schema) is None
     is_only = _is_only_value(schema)
-    is_theirs = is_for_the_caller(pointer, value, request, is_only=is_only)
+    is_theirs = schema.get(NAMED) != value and is_for_the_caller(pointer, value, request, is_only=is_only)
     # A required parameter has no default (OpenAPI 2.0, 3.0): it is only an example, and may be any text.
     is_parameter = pointer.startswith(("/query/", "/headers/"))
     is_example = is_parameter and "default" in schema and not choices(schema) and types(schema) == ("string",)

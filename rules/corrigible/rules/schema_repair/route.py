@@ -134,6 +134,12 @@ def with_segment(path: str, old: str, new: str) -> str | None:
     return None if found is None else f"{path[: found[0]]}{quote(new, safe=_UNQUOTED)}{path[found[1] :]}"
 
 
+def has_segment(path: str, value: str) -> bool:
+    """Whether one segment of a path, and no other, is a value, apart from an extension at the end or OData's keys."""
+    found = _span(path, value)
+    return found is not None and path[: found[0]][-1:] != "."
+
+
 def schema_of_path(path: str, old: str, schema: Schema) -> dict[str, Json]:
     """Return the schema of a path in which one segment is to be another: the rest of it stays."""
     found = _span(path, old)

@@ -454,6 +454,7 @@ _REPAIRS: Final[Mapping[str, _Repair]] = {
     "exclusiveMaximum": lowered,
     "formatMaximum": lambda value, schema, place: [Spelling(schema["formatMaximum"], _MOST)],
     "formatMinimum": lambda value, schema, place: [Spelling(schema["formatMinimum"], _LEAST)],
+    "maxLength": lambda value, schema, place: [Spelling(value.strip())] if isinstance(value, str) else [],
     "format": _respelt,
     "pattern": _patterned,
 }
