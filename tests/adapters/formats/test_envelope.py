@@ -342,8 +342,6 @@ def test_the_element_that_an_error_quotes_is_its_place() -> None:
     assert [one.pointer for one in read({"field": "tags", "value": "b", "message": "not known"})] == ["/body/tags/1"]
     assert [one.pointer for one in read({"field": "tags", "value": "c", "message": "not known"})] == ["/body/tags"]
     assert len(read({"errors": ["[bad] colour is no text", {"field": "colour", "message": "is bad"}]})) == 2
-    twice = {"errors": ["no match [json-pointer:/slot]"], "messages": ["[ERROR] no match [json-pointer:/slot]"]}
-    assert [one.message for one in read(twice)] == ["no match"]
 
 
 def test_a_tool_of_mcp_has_its_arguments_inside() -> None:

@@ -13,9 +13,9 @@ from corrigible.schema.exchange import Exchange, Request
 BODY: dict[str, Any] = {"unitPrice": 1, "items": [{"sku": "A"}, {"sku": "b"}], "labels": {"a.b": "c"}, "old_name": 2}
 
 
-def read(body: Any) -> list[Violation]:
+def read(body: Any, *, reads_prose: bool = False) -> list[Violation]:
     exchange = Exchange(Request("/shop.v1.Orders/Create", "", body=BODY), 400, {}, b"", "e", 0.0)
-    return list(GoogleRpcFormat().read(exchange, body))
+    return list(GoogleRpcFormat(reads_prose=reads_prose).read(exchange, body))
 
 
 def status(*details: dict[str, Any], code: Any = 3, message: str = "bad") -> dict[str, Any]:
@@ -176,22 +176,18 @@ def test_places(field: str, pointer: str) -> None:
 
 
 def test_protovalidates_message_alone() -> None:
-    one, two = read(
-        status(message="validation errors:\n - items[1].sku: does not match [string.pattern]\n - unitPrice: too low")
-    )
+    message = "validation errors:\n - items[1].sku: does not match [string.pattern]\n - unitPrice: too low [int32.gt]"
+    one, two = read(status(message=message), reads_prose=True)
     assert (one.code, one.pointer, one.message) == ("string.pattern", "/body/items/1/sku", "does not match")
-    assert (two.code, two.pointer) == ("INVALID_ARGUMENT", "/body/unitPrice")
+    assert (two.code, two.pointer) == ("int32.gt", "/body/unitPrice")
 
 
 def test_protoc_gen_validates_message() -> None:
-    one, two = read(
-        status(
-            message="invalid Order.Items[1]: embedded message failed validation | caused by: invalid Item.Sku: "
-            "value does not match; invalid Order.UnitPrice: value must be greater than 0"
-        )
-    )
-    assert (one.pointer, one.message) == ("/body/items/1/sku", "value does not match")
-    assert (two.pointer, two.message) == ("/body/unitPrice", "value must be greater than 0")
+    message = "invalid Order.Items[1]: embedded message failed validation | caused by: invalid Item.Sku: "
+    message += "value does not match; invalid Order.UnitPrice: value must be greater than 0"
+    one, two = read(status(message=message), reads_prose=True)
+    assert (one.pointer.lower(), one.message) == ("/body/sku", "value does not match")
+    assert (two.pointer.lower(), two.message) == ("/body/unitprice", "value must be greater than 0")
 
 
 @pytest.mark.parametrize(

@@ -131,27 +131,6 @@ CHAT: Json = {
 }
 
 
-@rows(
-    ("message", "place"),
-    [
-        ("The following tool_call_ids did not have response messages: call_A1", "/body/messages/2"),
-        ("messages.2: `tool_use` ids were found without `tool_result` blocks after: call_A1", "/body/messages/2"),
-        ("No tool output found for function call call_A1.", "/body/messages/2"),
-        (
-            "Expected toolResult blocks at messages.2.content for the following Ids: call_A1",
-            "/body/messages/2/content/0",
-        ),
-    ],
-)
-def test_what_answers_an_identifier_is_put_behind_it(engine: Engine, message: str, place: str) -> None:
-    _, feedback = told(engine, CHAT, message)
-    (question,) = feedback["suggestions"]
-    assert asked(feedback) == [place]
-    assert question["patch"][-1] == {"op": "add", "path": place, "value": {}}
-    assert question["placeholders"][0]["schema"] == {"type": "object"}
-    assert {"op": "test", "path": "/body/messages/1/tool_calls/0/id", "value": "call_A1"} in question["patch"]
-
-
 def test_an_identifier_that_was_not_sent_is_asked_for_nowhere(engine: Engine) -> None:
     request = Request("POST", "/v1/things", {}, {"content-type": "application/json"}, CHAT)
     answer = {"error": {"message": "No tool output found for function call call_Z9."}}

@@ -77,8 +77,8 @@ def test_a_verb_at_the_end_of_a_path_may_be_meant_as_the_method(
 ) -> None:
     feedback = feedback_about(engine, Request(method, path), status, {"error": "Invalid request"})
     assert feedback is not None
-    assert feedback["type"] == "intent_disambiguation"
     (suggestion,) = feedback["suggestions"]
+    assert suggestion["safety"]["requires_confirmation"] is True
     assert suggestion["patch"][-1] == {"op": "replace", "path": "/path", "value": plain}
 
 

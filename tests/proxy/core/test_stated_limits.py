@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
@@ -32,15 +30,3 @@ def asked(packs: list[Path]) -> dict[str, Any]:
     assert isinstance(decision, Annotate)
     placeholders = decision.feedback["suggestions"][0]["placeholders"]
     return {one["pointer"]: one["schema"] for one in placeholders}
-
-
-@pytest.mark.parametrize(
-    ("question", "schema"),
-    [
-        ("{pointer: /body/quantity, schema: {type: integer, maximum: 500}}", {"type": "integer", "maximum": 100}),
-        ("{pointer: /body/quantity, schema: {enum: [1, 2]}}", {"enum": [1, 2]}),
-    ],
-)
-def test_in_the_question_of_a_rule(write_pack: WritePack, question: str, schema: dict[str, Any]) -> None:
-    rule = f"suggest: [{{message: m, ask: [{question}, {{pointer: /body/other, schema: {{type: integer}}}}]}}]"
-    assert asked([write_pack(x=rule)]) == {"/body/quantity": schema, "/body/other": {"type": "integer"}}

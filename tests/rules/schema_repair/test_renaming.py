@@ -415,24 +415,6 @@ def test_a_text_alone_chooses_no_declared_member(
     assert proposal.suggestions[0]["safety"].get("requires_confirmation") is confirms
 
 
-@pytest.mark.parametrize(
-    ("body", "declared", "is_moved"),
-    [
-        ({"resources": None, "requests": {"cpu": 1}}, {}, True),
-        ({"resources": {}, "requests": {"cpu": 1}}, {}, True),
-        ({"resources": None, "note": 1, "requests": {"cpu": 1}}, {}, False),  # it stands elsewhere
-        ({"requests": {"cpu": 1}, "resources": None}, {}, False),
-        ({"resources": None, "requests": 5}, {}, False),
-        ({"resources": None, "requests": {"cpu": 1}}, {"resources": {"type": "string"}}, False),
-        ({"resources": None, "requests": {"cpu": 1}}, {"resources": {"properties": {"limits": {}}}}, False),
-    ],
-)
-def test_what_is_not_indented_goes_into_what_is_empty_before_it(body: Json, declared: Json, is_moved: bool) -> None:
-    (one,) = unknown("requests", body, **declared)
-    assert one["op"] == ("move" if is_moved else "remove")
-    assert one["requires_confirmation"] is True
-
-
 def test_a_list_of_named_things_is_referred_to_by_their_names() -> None:
     body: Json = {"volumes": [{"name": "data", "size": 1}], "mounts": [{"name": "data", "path": "/d"}]}
     question, removal = unknown("volumes", body, mounts={"type": "array"})

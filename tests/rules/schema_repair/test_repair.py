@@ -174,28 +174,6 @@ def test_a_text_that_nobody_knows_is_asked_for(name: str, value: Json) -> None:
     assert isinstance(outcome, NeedsInput)
 
 
-@pytest.mark.parametrize(
-    ("other", "confirms"),
-    [
-        ("bar!", None),  # it is told of, too
-        ("hello123", True),  # a word that can be read as base64 by chance
-        ("aGVsbG8gd29ybGQhIQ==", None),
-        (5, None),
-    ],
-)
-def test_a_text_beside_may_be_base64_by_chance(other: Json, confirms: bool | None) -> None:
-    encoded_text = {"type": "string", "format": "byte"}
-    around = {"type": "object", "properties": {"key": encoded_text, "value": encoded_text, "name": {"type": "string"}}}
-    request = post({"key": "foo!", "value": other, "name": "abcd"})
-    violation = SchemaViolation("/body/key", "format", encoded_text, "foo!", parent_schema=around)
-    repaired = repair(violation, request, "1.")
-    assert repaired is not None
-    (suggestion,) = repaired.suggestions
-    written = {op["path"]: op["value"] for op in suggestion["patch"] if op["op"] == "replace"}
-    assert written == {"/body/key": "Zm9vIQ=="}
-    assert suggestion["safety"].get("requires_confirmation") is confirms
-
-
 def test_words_that_may_be_joined_by_several_marks_are_a_choice() -> None:
     repaired = said("/body/a", "pattern", {"pattern": r"^[A-Za-z0-9._-]+$"}, sent("my repo"))
     assert repaired.type == "intent_disambiguation"
@@ -450,14 +428,3 @@ KEYWORDS = {
 def test_what_is_wrong_has_a_code(code: str, keyword: str) -> None:
     schema = {"formatMinimum": "1s", "formatMaximum": "1s"}
     assert said("/body/a", keyword, schema, sent(["x", "x"])).code == code
-
-
-def test_what_of_a_long_text_can_go_is_asked_and_an_aside_is_cut() -> None:
-    schema: dict[str, Json] = {"type": "string", "maxLength": 5}
-    (asked,) = said("/body/a", "maxLength", schema, sent("hello world")).suggestions
-    assert asked["applicability"] == "HAS_PLACEHOLDERS"
-    (cut,) = said(
-        "/body/note", "maxLength", schema, Request("POST", "/things", body={"note": "hello world"})
-    ).suggestions
-    assert cut["patch"][-1]["value"] == "hello"
-    assert cut["safety"]["changes_intent"] is True

@@ -20,7 +20,6 @@ from .error_shapes import TABLES, names
 from .generic import completed
 from .members import Members, beside, folded, text
 from .pointers import without_foreign_step
-from .text_shapes import fields_in
 
 CODES: Final = names("codes_of_google")
 """By number."""
@@ -77,7 +76,7 @@ class GoogleRpcFormat:
         errors = _errors(status, exchange)
         if not self._reads_prose or status.code not in ABOUT_THE_REQUEST:
             return errors
-        return [one for error in errors for one in _of_prose(error, status, exchange)]
+        return [one for error in errors for one in _of_prose(error, exchange)]
 
 
 def _status(body: Json) -> _Status | None:
@@ -105,7 +104,7 @@ def _status(body: Json) -> _Status | None:
 
 
 def _errors(status: _Status, exchange: Exchange) -> list[Violation]:
-    """Return the errors of the details, else those that the message tells in a known form, else the status itself."""
+    """Return the errors of the details, else the status itself."""
     native: dict[str, Json] = {"status_code": status.code, "top": status.message}
     placed: list[Violation] = []
     around: list[tuple[Members, str]] = []
@@ -117,12 +116,6 @@ def _errors(status: _Status, exchange: Exchange) -> list[Violation]:
         around.append((members, "violations"))
     if not placed and status.message == native.get("reason"):
         status = status._replace(message=_text_of(native.get("metadata")) or status.message)
-    placed = placed or [
-        Violation(
-            one.rule or status.code, one.text, pointer_of_field(one.field, exchange), one.rule, status.code, one.field
-        )
-        for one in fields_in(status.message)
-    ]
     placed = placed or [Violation(text(native, "reason") or status.code, status.message, type=status.code)]
     native["members"] = beside(around, (status.message,))
     spelling: dict[str, Json] = {"written_code": status.written} if status.written != status.code else {}
@@ -138,9 +131,9 @@ def _text_of(metadata: Json) -> str:
     return sentences[0] if len(sentences) == 1 else ""
 
 
-def _of_prose(error: Violation, status: _Status, exchange: Exchange) -> list[Violation]:
+def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
     """Return an error with what its text says."""
-    if error.native.get("detail") == "Violations" or (error.pointer and fields_in(status.message)):
+    if error.native.get("detail") == "Violations":
         return [error]
     told = completed([error._replace(code="")], exchange.request)
     return [one._replace(code=one.code or error.code, type=error.type) for one in told]

@@ -126,41 +126,6 @@ def framed_text(message: str) -> str:
     return message if found is None else found["text"]
 
 
-class FieldMessage(NamedTuple):
-    """The part of a message that is about one field of a protobuf message."""
-
-    field: str
-    text: str
-    rule: str = ""
-
-
-_PROTOVALIDATE: Final = re.compile(
-    r"^(?:validation errors?:)?[ \t]*(?:- )?"
-    r"(?P<field>[A-Za-z_][\w.]*(?:\[[^\[\]\n]{0,80}\][\w.]*)*): "
-    r"(?P<text>[^\n]{1,500}?)(?: \[(?P<rule>[a-z_][\w./]*)\])?$",
-    re.MULTILINE,
-)
-_GEN_VALIDATE: Final = re.compile(r"invalid [A-Z]\w*\.([A-Z]\w*(?:\[[^\[\]]{0,80}\])?): ")
-
-
-def fields_in(message: str) -> list[FieldMessage]:
-    """Return the fields that a message names as protovalidate or protoc-gen-validate do; none where it is prose.
-
-    `invalid Order.Items[1]: embedded message failed validation | caused by: invalid Item.UnitPrice: value must be ...`
-    """
-    if message.startswith(("validation error:", "validation errors:")):
-        found = islice(_PROTOVALIDATE.finditer(message[:_READ]), _MOST)
-        return [FieldMessage(one["field"], one["text"], one["rule"] or "") for one in found]
-    out: list[FieldMessage] = []
-    for part in message[:_READ].split("; invalid ") if message.startswith("invalid ") else ():
-        part = part if part.startswith("invalid ") else f"invalid {part}"
-        path = [one[1] for one in _GEN_VALIDATE.finditer(part)]
-        if path:
-            field = ".".join(name[0].lower() + name[1:] for name in path)
-            out.append(FieldMessage(field, part.rpartition(f"{path[-1]}: ")[2].partition(" | caused by: ")[0]))
-    return out
-
-
 def told_in(message: str, request: Request) -> list[Told]:
     """Return the places that a text tells in a form of its own; none where it is prose, or about something not sent."""
     text = message[:_READ]

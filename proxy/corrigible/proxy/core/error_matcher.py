@@ -357,7 +357,7 @@ class ErrorMatcher:
                 explanation.lines.append(f"{rule.id}: {verdict}{': ' if notes else ''}{'; '.join(notes)}")
                 explanation.branches |= {(rule.id, one) for one in (result.branches if result is not None else ())}
             if result is not None:
-                return _with_stated_limits(result, error)
+                return result
         return None
 
     def _by_description(self, number: int) -> Iterator[RuleResult]:
@@ -563,35 +563,6 @@ def _with_confidence(result: RuleResult, value: float) -> RuleResult:
     """Say how often suggestions at such places were right on recorded servers."""
     confidence: dict[str, Json] = {"basis": "corpus", "value": round(value, 2)}
     return result.with_suggestions([{**one, "confidence": confidence} for one in result.suggestions])
-
-
-_LIMITS: Final = frozenset(
-    {
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-        *("minLength", "maxLength", "minItems", "maxItems"),
-    }
-)
-"""Keywords whose values are numbers: no text of an answer gets into a question of a rule."""
-_CLOSED: Final = ("enum", "const", "not")
-"""A schema with one of these says more than a limit does."""
-
-
-def _with_stated_limits(result: RuleResult, error: Violation) -> RuleResult:
-    """Return the result with the stated limits in what is asked for at the error's own place."""
-    limits = {name: value for name, value in error.stated.items() if name in _LIMITS}
-    if not limits or not error.pointer:
-        return result
-
-    def limited(one: dict[str, Any]) -> dict[str, Any]:
-        is_open = one["pointer"] == error.pointer and not any(name in one["schema"] for name in _CLOSED)
-        return {**one, "schema": {**one["schema"], **limits}} if is_open else one
-
-    return result.with_suggestions(
-        [
-            {**one, "placeholders": [*map(limited, one["placeholders"])]} if "placeholders" in one else one
-            for one in result.suggestions
-        ]
-    )
 
 
 def _edits_file(suggestion: Mapping[str, Any], files: frozenset[str]) -> bool:

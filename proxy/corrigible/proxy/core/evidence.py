@@ -281,24 +281,16 @@ class Edit:
         """Whether the answer tells the place of a change, what holds it or what it holds, or has the name of it."""
         told = self.error.pointer if self.error.pointer.count("/") > 1 and not self.error.likely else ""
         places = (change.source, change.place)
-        is_place = bool(told) and (told in places or not self._is_word_of_form())
-        if is_place and any(is_within(told, one) for one in places if one.count("/") > 1):
+        if told and any(is_within(told, one) for one in places if one.count("/") > 1):
             return True
         return any(map(self.refused.has, change.names()))
-
-    def _is_word_of_form(self) -> bool:
-        """Whether the place of an error is only a word of its text: "Invalid format" is no sentence about `format`."""
-        error = self.error
-        name = segments(error.pointer)[-1] if error.pointer else ""
-        is_common = letters(name) in _COMMON and not self.refused.has(name)
-        return is_common and not error.constraint and not error.param
 
     def _is_unplaced(self) -> bool:
         """Whether an answer refuses the content and names none of it, and the edits mend all that is undescribed."""
         refused, error = self.refused, self.error
         if refused.case.exchange.status not in _OF_CONTENT or not refused.case.match.operation:
             return False
-        if error.pointer.count("/") > 1 and not error.likely and not self._is_word_of_form():
+        if error.pointer.count("/") > 1 and not error.likely:
             return False
         message = error.message.strip() or refused.text  # an answer of which nothing is read may say anything
         if message.strip() and not (may_be_about_names(message) or says_little(message)):

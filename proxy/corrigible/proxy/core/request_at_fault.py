@@ -79,10 +79,10 @@ def may_be_judged(error: Violation, status: int, request: Request) -> bool:
     is_told = error.type == "INVALID_ARGUMENT" and status == 500  # the text says so, not the code
     if request.protocol is Protocol.GRPC and (error.type in CHOSE_NONE or is_told) and error.message:
         return True
-    if error.type in BY_THE_TEXT_ONLY or status in STATED_ALONE:
-        if status == 409:  # what is left, which no person decided and is no version of what is there
-            is_limit = _LIMITS.issuperset(error.stated) and not read(error.message).of(Kind.RIGHT, Kind.STALE)
-            return bool(error.pointer and error.stated and is_limit)
+    if status == 409:  # what is left, which no person decided and is no version of what is there
+        is_limit = _LIMITS.issuperset(error.stated) and not read(error.message).of(Kind.RIGHT, Kind.STALE)
+        return bool(error.pointer and error.stated and is_limit)
+    if error.type in BY_THE_TEXT_ONLY or status == 500:
         return bool(error.pointer and (error.stated or error.constraint in ("required", *OF_UNKNOWN)))
     return status in ABOUT_THE_REQUEST or status == 406
 

@@ -4,7 +4,6 @@
 |-------------------------------------------------------|-------------------------------------------------------|
 | an order, and two of the named members were sent      | a question at both places: which is wrong is not said |
 | that members exclude each other, and two were sent    | a choice which one to keep; leaving out is flagged    |
-| that an identifier lacks what answers it              | an element is asked for behind that of the list       |
 
 Knows: what a sentence says, the members that were sent or are declared. Does not know: which of them the caller meant.
 """
@@ -15,17 +14,12 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from corrigible.adapters.formats.pointers import pointer, steps
 from corrigible.adapters.formats.sent_places import sent_places
-from corrigible.adapters.formats.statement import has_word
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.functions.builtin import Operation
-from corrigible.rules.pointer import MISSING, segments, through_arrays, value_at
-from corrigible.rules.safety.decisive import words
+from corrigible.rules.pointer import segments, value_at
 from corrigible.rules.schema_repair.json_schema import trim_schema
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import (
-    Proposal,
     Repair,
     Suggestion,
     ask,
@@ -59,8 +53,6 @@ _ONE_NEEDED: Final = (".one-needed", ".provide-one", ".or-must")
 def repair_several(case: RefusalCase, error: Violation, group: str) -> Repair | None:
     """Return what follows from a complaint about several members; None where it is about one, or says a limit."""
     request = case.request
-    if (missed := _answering_element(request, error)) is not None:
-        return missed
     is_other_call = request.protocol is Protocol.GRPC and error.type not in _OF_VALUES
     if case.exchange.status not in _STATUSES or is_other_call or error.stated.keys() - {"enum"}:
         return None
@@ -71,10 +63,6 @@ def repair_several(case: RefusalCase, error: Violation, group: str) -> Repair | 
     if not (is_apart or is_needed or is_ordered):
         return None
     named = _named(reading, _sent(request), error.pointer)
-    if is_apart and len(named) > 2:  # "a and b cannot both be set for this model"
-        start = min(one.start for one in reading.of(Kind.APART))
-        first = _named(reading, _sent(request), error.pointer, min(start, _READ))
-        named = first if len(first) > 1 else named
     sent = named if len({_parent(one) for one in named}) == 1 else []
     if (is_apart or is_needed) and len(sent) > 1:
         return _to_keep(request, sent, group)
@@ -123,13 +111,13 @@ def _sent(request: Request) -> list[tuple[str, str]]:
     return [(one.path[-1], one.pointer) for one in islice(named, _MOST_PLACES)]
 
 
-def _named(reading: Reading, members: Sequence[tuple[str, str]], near: str, end: int = _READ) -> list[str]:
-    """Return the places of the members that a text names before an index, in its order.
+def _named(reading: Reading, members: Sequence[tuple[str, str]], near: str) -> list[str]:
+    """Return the places of the members that a text names, in its order.
 
     Of several of one name it is the one beside `near`, else the outermost. A longer name hides those that are part of
     it. A name of one letter may be an article, unless a sentence reads it as a name.
     """
-    tokens, parent = tokens_of(reading.text[:end]), _parent(near)
+    tokens, parent = tokens_of(reading.text[:_READ]), _parent(near)
     fields = {field for one in reading.said for field in one.slots.get("field", ())}
     places: dict[tuple[str, ...], list[str]] = {}
     for name, place in members:
@@ -148,43 +136,6 @@ def _named(reading: Reading, members: Sequence[tuple[str, str]], near: str, end:
         if len(chosen) == 1:
             found.append((mention.position, chosen[0]))
     return [place for _, place in sorted(found)]
-
-
-def _answering_element(request: Request, error: Violation) -> Repair | None:
-    """Return the question for the element that a list lacks behind the one that has an identifier.
-
-    `The following tool_call_ids did not have response messages: call_A`: what the call gave only whoever made it knows.
-    The answer may name the list inside of the next element that it belongs into.
-    """
-    said = [one for one in read(error.message).of(Kind.MISSING) if one.row.endswith(_ANSWER_TO)]
-    if not said or request.protocol is not Protocol.HTTP:
-        return None
-    sent = islice(sent_places(request), _MOST_PLACES)
-    named = [one.pointer for one in sent if isinstance(one.value, str) and has_word(error.message, one.value)]
-    elements = {place: next(through_arrays(request.document(), place), "") for place in named if _is_identifier(place)}
-    lists = {element.rpartition("/")[0] for element in elements.values() if element}
-    if len(lists) != 1:
-        return None
-    place, element = max(elements.items(), key=lambda one: int(one[1].rpartition("/")[2] or -1))
-    around, _, index = element.rpartition("/")
-    inner = [pointer(steps(field), request) for one in said for field in one.slots.get("field", ())]
-    inner = [one for one in inner if one.startswith(f"{around}/") and isinstance(value_at(request, one), list)]
-    target = f"{inner[0]}/0" if inner else f"{around}/{int(index) + 1}"
-    ops: list[Operation] = [{"op": "test", "path": place, "value": value_at(request, place)}]
-    op: Operation = {"op": "add", "path": target, "value": {}}
-    there = value_at(request, target)
-    ops += [op] if there is MISSING else guarded_ops(request, target, there, op)
-    message = "Give the element that belongs there: the server misses what answers the one with this identifier."
-    violation = SchemaViolation(target, "required", {})
-    (question,) = ask(violation, request, message, schema={"type": "object"}).suggestions
-    return repair_of(Proposal([{**question, "patch": ops}]), "An element of a list is missing.", "VALUE_MISSING")
-
-
-_ANSWER_TO: Final = ".answer-to"
-
-
-def _is_identifier(place: str) -> bool:
-    return words(segments(place)[-1])[-1:] in (("id",), ("uuid",), ("key",), ("ref",))
 
 
 def moved_from(result: RuleResult) -> set[str]:

@@ -247,11 +247,9 @@ def _conflicts(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, 
     if isinstance(whole, Annotate) and rule.id not in whole.rules and rule.status == "stable":
         problem = f'"{case.text.name}": {whole.rules[0]} matches first, so {rule.id} is not used'
         yield AuthoringError(case.place, problem, kind="conflict")
-    for other in profile.pack.rules:
-        if other.id == rule.id or other.id not in explanation.candidates:
-            continue
+    for other in (one for one in profile.pack.rules if one.id in explanation.candidates):
         same_rank = (other.priority, other.match.specificity) == (rule.priority, rule.match.specificity)
-        conflicting = same_rank and {other.status, rule.status} == {"stable"}
+        conflicting = other.id != rule.id and same_rank and {other.status, rule.status} == {"stable"}
         if conflicting and isinstance(evaluate_rules(profile, (other,), case, index=alone[other.id]), Annotate):
             problem = f'"{case.text.name}": {other.id} matches too, with the same rank (set priority)'
             yield AuthoringError(case.place, problem, kind="conflict")

@@ -185,27 +185,6 @@ def is_in_path(name: str, request: Request) -> bool:
     return any(is_same(name, one) or is_plural(name, one) for one in parts)
 
 
-def under_empty(violation: SchemaViolation, request: Request) -> Suggestion | None:
-    """Return the move of an undeclared member into the one before it that is null or empty, once that is confirmed.
-
-    So YAML is read that is not indented: `resources:` above `requests: {...}`. What is declared there takes it.
-    """
-    parent, name = violation.pointer.rpartition("/")[0], segments(violation.pointer)[-1]
-    present = value_at(request, parent)
-    if not violation.pointer.startswith("/body/") or not isinstance(present, Mapping) or request.form:
-        return None
-    before = list(present)[: list(present).index(name)][-1:]
-    if not before or present[before[0]] not in (None, {}) or not isinstance(present[name], Mapping):
-        return None
-    schema, place = members(violation.schema).get(before[0], {}), f"{parent}/{escape(before[0])}"
-    if types(schema) and "object" not in types(schema):
-        return None
-    if members(schema) and not _takes(schema, name, present[name], {}, request):
-        return None
-    made: list[Operation] = [{"op": "add", "path": place, "value": {}}]
-    return _move(violation, request, _moves(violation, [name], place), made, asks=True, message=_IF_IT_BELONGS)
-
-
 def _moves(violation: SchemaViolation, names: Iterable[str], place: str) -> list[tuple[str, str]]:
     parent = violation.pointer.rpartition("/")[0]
     return [(f"{parent}/{escape(name)}", f"{place}/{escape(name)}") for name in names]

@@ -195,8 +195,6 @@ def _elsewhere(violation: SchemaViolation, request: Request, group: str, value: 
         # Of what one other place alone declares nothing is left out: it is moved there, or asked about.
         suggestion = moved.suggestion if moved.is_certain else confirmed(moved.suggestion)
         return Proposal([suggestion]) if moved.is_first else None
-    if moved is None and (under := levels.under_empty(violation, request)) is not None:
-        return Proposal([under])
     omission = without(violation, request, _LEFT_OUT)
     if value is None:
         return omission

@@ -11,7 +11,7 @@ from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.builtin import Operation
-from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, value_at
+from corrigible.rules.pointer import MISSING, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.equivalence import is_short_value
 from corrigible.rules.safety.nearness import LONGEST, distance, is_slip
@@ -22,7 +22,7 @@ from corrigible.schema.exchange import Json, Request
 from . import levels, names, route
 from .body import repair_inside
 from .first_violation import first_violation, is_fully_checked
-from .json_schema import SELECTS, Schema, choices, members, types
+from .json_schema import SELECTS, Schema, choices, types
 from .schema_violation import SAID, SchemaViolation, place_of
 from .suggestion import (
     Proposal,
@@ -47,7 +47,6 @@ BARRED: Final = "barred"
 
 _GUESSED: Final = ("enum", "const", "anyOf", "oneOf")
 """Where what is sent instead may be what is near, or all that there is."""
-_LONG_WORD: Final = 20
 _MOST_SLIPS: Final = 2
 _MOST_ALTERNATIVES: Final = 5
 
@@ -182,7 +181,7 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
         return None
     because = f": {spelled.assumption}" if spelled.assumption else ""
     says = [*SAID.get(violation.keyword, _UNKNOWN)[2:], _ANY][0]
-    asks = violation.schema.get(ONLY_TOLD) is True or _is_encoded_beside(violation, request)
+    asks = violation.schema.get(ONLY_TOLD) is True
     asks = asks or any(one in spelled.assumption for one in (*TO_AGREE, ANOTHER, AS_ONE, OF_A_KIND))
     asks = asks or (violation.keyword in _GUESSED and is_decisive_guess(ops, request))
     asks = asks or _is_guessed(violation, request, spelled)
@@ -205,16 +204,6 @@ def _operations(pointer: str, request: Request, old: Json, value: Json) -> list[
         return [*guards(request.document(), source, value), {"op": "move", "from": source, "path": pointer}]
     except PatchError:
         return []
-
-
-def _is_encoded_beside(violation: SchemaViolation, request: Request) -> bool:
-    """Whether another text of the object has to be base64, too, and can be read so: that may be by chance."""
-    parent, own = violation.pointer.rpartition("/")[0], violation.schema.get("format")
-    declared = members(violation.parent_schema).items() if own == "byte" else ()
-    texts = [(value_at(request, f"{parent}/{escape(name)}"), one) for name, one in declared if one.get("format") == own]
-    words = [(text, one) for text, one in texts if isinstance(text, str) and text != violation.value]
-    words = [(text, one) for text, one in words if len(text) < _LONG_WORD and not text.endswith("=")]
-    return any(first_violation(text, one) is None for text, one in words)
 
 
 def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling) -> bool:

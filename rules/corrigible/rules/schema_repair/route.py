@@ -97,9 +97,8 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
         return Proposal([_to(violation, request, "/path", sure[0], message, confirm=is_unsure)])
     if not offered:
         return None
-    if len(offered) == 1 and (_is_longer_word(request.path, offered[0]) or _has_one_more(request.path, offered[0])):
-        confirm = request.method not in READS
-        return Proposal([_to(violation, request, "/path", offered[0], _IF_MEANT, intent=True, confirm=confirm)])
+    if len(offered) == 1:
+        return Proposal([_to(violation, request, "/path", offered[0], _IF_MEANT, intent=True, confirm=True)])
     likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
     return options([_to(violation, request, "/path", one, _IF_MEANT, intent=True) for one in likely], group)
 
@@ -124,23 +123,6 @@ def _has_other_word(path: str, other: str) -> bool:
     """Whether a segment of a path may be a word of its own, which no operation has there: `clone` for `close`."""
     have, want = _segments(path), _segments(other)
     return len(have) == len(want) and any(may_be_other_word(one, two) for one, two in zip(have, want, strict=True))
-
-
-def _is_longer_word(path: str, other: str) -> bool:
-    """Whether a path differs in one segment, which is the end of the other's: `/cards` and `/gift_cards`."""
-    have, want = _segments(path), _segments(other)
-    different = [(one, two) for one, two in zip(have, want, strict=False) if one != two]
-    return (
-        len(have) == len(want)
-        and len(different) == 1
-        and different[0][1].endswith((f"_{different[0][0]}", f"-{different[0][0]}"))
-    )
-
-
-def _has_one_more(path: str, other: str) -> bool:
-    """Whether a path is another one with one segment more inside."""
-    have, want = _segments(path), _segments(other)
-    return any(have == [*want[:at], *want[at + 1 :]] for at in range(1, len(have)))
 
 
 # Segments of a path
