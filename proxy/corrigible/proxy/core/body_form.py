@@ -55,7 +55,7 @@ def violation_of_form(case: RefusalCase, error: Violation) -> SchemaViolation | 
     operation = case.match.operation
     documented = case.description.body_schemas(operation) if operation else {}
     listed = _accepted(case.exchange.headers, request.method) if status == 415 else ()
-    if not documented and not listed and status == 415:
+    if not documented and not listed and status == 415 and _is_json_text(request):
         documented = {JSON: {}}
     accepted = listed if documented else ()
     is_refused = status in (415, 406)
@@ -70,6 +70,12 @@ def violation_of_form(case: RefusalCase, error: Violation) -> SchemaViolation | 
     ):
         return violation
     return None
+
+
+def _is_json_text(request: Request) -> bool:
+    """Whether the body is an object or a list as JSON, under a media type that is none of JSON."""
+    is_read = isinstance(request.body, dict | list) and not request.form and not request.files
+    return is_read and _media(request) != "" and not is_json(_media(request))
 
 
 def _is_unread(case: RefusalCase, error: Violation) -> bool:
