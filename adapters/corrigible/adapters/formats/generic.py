@@ -92,7 +92,7 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
         found = [one if one.code else one._replace(code=code) for one in found]
     told = completed(found, exchange.request)
     placed = [_as_sent(one, exchange.request) if number < _FEW else one for number, one in enumerate(told)]
-    errors = _of_alternatives(placed)
+    errors = _of_alternatives(placed, exchange.request)
     return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in errors]
 
 
@@ -309,8 +309,11 @@ def _breaks(value: Json, about: About) -> bool:
     return first_violation(value, {about.keyword: about.value}) is not None
 
 
-def _of_alternatives(errors: list[Violation]) -> list[Violation]:
-    """Join errors at one place each of which tells the value of another alternative, as Effect and io-ts do."""
+def _of_alternatives(errors: list[Violation], request: Request) -> list[Violation]:
+    """Join errors at one place each of which tells the value of another alternative, as Effect and io-ts do.
+
+    Without those about a type where another alternative takes values of the type that was sent, as zod and pydantic do.
+    """
     out: list[Violation] = []
     for error in errors:
         before = out[-1] if out else None
@@ -318,6 +321,17 @@ def _of_alternatives(errors: list[Violation]) -> list[Violation]:
         if before is not None and is_next and {*before.stated} == {"enum"}:
             more = [one for one in error.stated["enum"] if one not in before.stated["enum"]]
             out[-1] = before._replace(stated={"enum": [*before.stated["enum"], *more]})
-        else:
+        elif not _is_of_another_type(error, errors, request):
             out.append(error)
     return out
+
+
+def _is_of_another_type(error: Violation, errors: Sequence[Violation], request: Request) -> bool:
+    """Whether what was sent has not the type that an error states, and another error takes that type for granted."""
+    sent = value_at(request, error.pointer) if error.pointer.count("/") > 1 and "type" in error.stated else MISSING
+    if sent is MISSING or first_violation(sent, {"type": error.stated["type"]}) is None:
+        return False
+    if isinstance(sent, Mapping | list):
+        return any(one.pointer.startswith(f"{error.pointer}/") for one in errors)
+    others = [one for one in errors if one.pointer == error.pointer and one is not error]
+    return any(type(value) is type(sent) for one in others for value in one.stated.get("enum", ()))
