@@ -13,6 +13,15 @@ def test_an_element_is_tested_before_it_is_edited() -> None:
     assert suggestion["parameters"] == {}
 
 
+def test_a_text_too_long_to_repeat_is_guarded_by_its_element() -> None:
+    request = post({"items": [{"name": "a", "note": "x" * 300}]})
+    (suggestion,) = said("/body/items/0/note", "maxLength", {"type": "string", "maxLength": 9}, request).suggestions
+    assert suggestion["patch"] == [
+        {"op": "test", "path": "/body/items/0/name", "value": "a"},
+        {"op": "replace", "path": "/body/items/0/note", "value": "x" * 9},
+    ]
+
+
 def test_an_element_in_a_list_of_its_own_is_unwrapped() -> None:
     request = sent(["x", ["y"]])
     repaired = said("/body/a/1", "type", {"type": "string"}, request)

@@ -428,3 +428,14 @@ KEYWORDS = {
 def test_what_is_wrong_has_a_code(code: str, keyword: str) -> None:
     schema = {"formatMinimum": "1s", "formatMaximum": "1s"}
     assert said("/body/a", keyword, schema, sent(["x", "x"])).code == code
+
+
+def test_what_of_a_long_text_can_go_is_asked_and_an_aside_is_cut() -> None:
+    schema: dict[str, Json] = {"type": "string", "maxLength": 5}
+    (asked,) = said("/body/a", "maxLength", schema, sent("hello world")).suggestions
+    assert asked["applicability"] == "HAS_PLACEHOLDERS"
+    (cut,) = said(
+        "/body/note", "maxLength", schema, Request("POST", "/things", body={"note": "hello world"})
+    ).suggestions
+    assert cut["patch"][-1]["value"] == "hello"
+    assert cut["safety"]["changes_intent"] is True

@@ -214,6 +214,17 @@ def test_each_repair_is_counted() -> None:
     assert counted(lambda: repair_value("type", "5", INTEGER, Place()))[1] >= 10
 
 
+@pytest.mark.parametrize(
+    "name", ["title", "pageTitle", "file_name", "message", "banner_text", "note_id", "customerId", ""]
+)
+def test_only_an_aside_is_cut(name: str) -> None:
+    assert repair_value("maxLength", "a long title", {"maxLength": 6}, Place(name)) == []
+    for aside in ("note", "orderNote", "short_description"):
+        (cut,) = repair_value("maxLength", "a long title", {"maxLength": 6}, Place(aside))
+        assert (cut.value, cut.assumption) == ("a long", "the text is cut to the length that is allowed")
+    assert repair_value("maxLength", "abcd", {"maxLength": 3, "pattern": "^[a-z]+$"}, Place("note")) == []
+
+
 @given(value=st.one_of(st.text(max_size=8), st.integers(), st.booleans(), st.lists(st.text(max_size=4), max_size=2)))
 def test_no_repair_leaves_a_value_as_it_was(value: Json) -> None:
     for keyword in ("type", "enum", "format", "minimum", "maxLength"):

@@ -306,8 +306,8 @@ def _is_filled_in(edit: Edit) -> bool:
 def _is_more(edit: Edit) -> bool:
     """Whether more may be asked for than was: a larger number, the other truth value, other words, another time."""
     values = [one for one in edit.changes if one.place.startswith(("/body/", "/query/")) and not one.is_move]
-    if edit.is_flagged:  # the only value that there is is no more than was asked for
-        values = [one for one in values if "const" not in edit.refused.schema(one.place)]
+    if edit.is_flagged:  # the only value that there is, or a text cut to its length, is no more than was asked for
+        values = [one for one in values if "const" not in edit.refused.schema(one.place) and not _is_cut(one)]
     return any(_is_raised(one, is_flagged=edit.is_flagged) for one in values)
 
 
@@ -333,6 +333,11 @@ def _other_values(edit: Edit) -> list[Change]:
     if not edit.is_flagged:
         return []
     return [one for one in edit.changes if not one.is_move and not is_same_value(one.old, one.new)]
+
+
+def _is_cut(change: Change) -> bool:
+    is_text = isinstance(change.old, str) and isinstance(change.new, str)
+    return is_text and bool(kept := str(change.new).rstrip(".\u2026")) and str(change.old).startswith(kept)
 
 
 def _is_raised(change: Change, *, is_flagged: bool) -> bool:

@@ -58,7 +58,7 @@ def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> lis
 
     Every value returned fits the schema as far as it is known here.
     """
-    if isinstance(value, str) and len(value) > _LONGEST:
+    if isinstance(value, str) and len(value) > _LONGEST and keyword != "maxLength":
         return []  # it could not be repeated
     if isinstance(value, list | dict) and len(value) > _MOST_ELEMENTS:
         return []
@@ -393,6 +393,20 @@ _BEGINNING: Final = "the beginning that the pattern asks for is put before it"
 _CASE: Final = "upper and lower case change"
 
 
+def _shortened(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    """Return the text without blanks around it; cut only where it is an aside: what else can go, its writer knows."""
+    most = schema.get("maxLength")
+    if not isinstance(value, str) or not isinstance(most, int) or most < 1:
+        return []
+    trimmed = value.strip()
+    if len(trimmed) <= most:
+        return [Spelling(trimmed)]
+    is_aside = is_called(place.name, "asides")
+    if schema.get("format") or schema.get("pattern") or schema.get("minLength") == most or not is_aside:
+        return []  # half an identifier is none, half a name or a message is another one, one length means a code
+    return [Spelling(value[:most].rstrip(), "the text is cut to the length that is allowed")]
+
+
 def _respelt(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     form = schema.get("format")
     return spelling.respelled(value, form) if isinstance(form, str) else []
@@ -454,7 +468,7 @@ _REPAIRS: Final[Mapping[str, _Repair]] = {
     "exclusiveMaximum": lowered,
     "formatMaximum": lambda value, schema, place: [Spelling(schema["formatMaximum"], _MOST)],
     "formatMinimum": lambda value, schema, place: [Spelling(schema["formatMinimum"], _LEAST)],
-    "maxLength": lambda value, schema, place: [Spelling(value.strip())] if isinstance(value, str) else [],
+    "maxLength": _shortened,
     "format": _respelt,
     "pattern": _patterned,
 }
