@@ -210,33 +210,6 @@ def test_what_a_look_up_shows_a_name_to_stand_for() -> None:
     assert lost({"tree": "main"}, {"tree": "beyond"}, Survival(lookup_results=[many])) == ("/body/tree",)
 
 
-def test_a_word_that_only_names_a_form() -> None:
-    forms = Survival(forms={"type": [[None, "function", "custom"]], "choice": [["any", "required"]]})
-    tool = {"tools": [{"type": "function", "function": {"name": "f"}}]}
-    assert lost(tool, {"tools": [{"name": "f"}]}, forms) == ()
-    assert lost(tool, {"tools": [{"name": "f"}]}) == ("/body/tools/0/type",)
-    assert lost(tool, {"tools": [{"type": "custom"}]}, forms) == ("/body/tools/0/function/name",)
-    assert lost({"choice": "any"}, {"choice": {"type": "required"}}, forms) == ()
-    assert lost({"choice": "any"}, {}, forms) == ("/body/choice",)
-    assert lost({"choice": "any"}, {"choice": {"type": "auto"}}, forms) == ("/body/choice",)
-    assert lost({"type": "function"}, {"type": "search"}, forms) == ("/body/type",)
-    request = Request("POST", "/x", body={"choice": "any"})
-    for value, gone in (("required", ()), ("none", ("/body/choice",))):
-        patch = [{"op": "replace", "path": "/body/choice", "value": value}]
-        assert losses_of_scalars(patch, request, forms) == gone
-
-
-def test_a_data_uri_and_an_object_in_a_text_are_what_they_hold() -> None:
-    parts = {"image": {"type": "image/png", "data": "iVBORw0K"}}
-    for one, other in (
-        ({"url": "data:image/png;base64,iVBORw0K"}, parts),
-        ({"a": '{"x": 1, "y": "z"}'}, {"b": {"x": 1, "y": "z"}}),
-    ):
-        assert lost(one, other) == lost(other, one) == ()
-    assert lost({"url": "data:image/png;base64,iVBORw0K"}, {"image": {"data": "iVBORw0K"}}) == ("/body/url",)
-    assert lost({"a": '{"x": 1, "y": 2}'}, {"b": {"x": 1}}) == ("/body/a",)
-
-
 def test_another_version_of_an_api_that_keeps_the_rest() -> None:
     versioned = Survival(version="apiVersion")
     before = Request("POST", "/apis/apps/v2/things", body={"apiVersion": "apps/v2"})

@@ -14,7 +14,7 @@ from corrigible.rules.language.pack_model import MeaningText
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.pointer import MISSING, resolve
-from corrigible.rules.safety.loss import Survival, losses, losses_of_scalars
+from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
 from corrigible.rules.schema_repair.suggestion import RepairSource
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Json, Request
@@ -45,20 +45,14 @@ def _with_scalar_losses(result: RuleResult, request: Request, pack: Pack) -> Rul
     suggestion = result.suggestions[0]
     if not suggestion.get("patch") or _is_tried(suggestion):
         return None
-    survival = _survival(pack, suggestion, result)
+    survival = Survival(
+        pack.settings.tokens, result.lookup_results, suggestion.get("steps"), is_stated=_is_stated(suggestion, result)
+    )
     lost = losses_of_scalars(suggestion["patch"], request, survival)
     if lost is None:
         return None
     lost = _besides_documents(lost, result)
     return result.with_suggestions([losing(suggestion, lost)]) if lost else result
-
-
-def _survival(
-    pack: Pack, suggestion: Mapping[str, Any], result: RuleResult | None, version: str | None = None
-) -> Survival:
-    seen = () if result is None else result.lookup_results
-    tokens, forms = pack.settings.tokens, pack.settings.forms
-    return Survival(tokens, forms, seen, suggestion.get("steps"), version, _is_stated(suggestion, result))
 
 
 def with_losses(feedback: Mapping[str, Any], request: Request, pack: Pack) -> dict[str, Json]:
@@ -71,7 +65,8 @@ def _with_losses(
     suggestions: Sequence[dict[str, Any]], request: Request, current: Request, pack: Pack, result: RuleResult | None
 ) -> tuple[list[dict[str, Any]], Request]:
     """Return suggestions with what they lose, and the request as they leave it."""
-    how = pack.text.dry_run
+    tokens, how = pack.settings.tokens, pack.text.dry_run
+    seen: Sequence[LookupResult] = () if result is None else result.lookup_results
     version = how.version if how is not None else None
     marked = []
     starts: dict[str, Request] = {}
@@ -88,7 +83,7 @@ def _with_losses(
             marked.append(suggestion)  # no reader applies it either
             continue
         versioned = version if _is_tried(suggestion) else None
-        survival = _survival(pack, suggestion, result, versioned)
+        survival = Survival(tokens, seen, suggestion.get("steps"), versioned, _is_stated(suggestion, result))
         lost = _besides_documents(
             _sent(losses(base, after, survival, touched=_touched(suggestion)), base, request), result
         )

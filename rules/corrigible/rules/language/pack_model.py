@@ -210,7 +210,6 @@ class PackText(FileModel):
     decisive: list[str] = Field([])
     tokens: list[str] = Field([])
     path_members: list[str] = Field([])
-    forms: dict[str, list[list[str | None]]] = Field({})
     meanings: list[MeaningText] = Field([])
     actions: dict[str, ActionText] = Field({})
     min_coverage: float | None = Field(None, ge=0, le=100)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from corrigible.rules.lookup import CALL
@@ -207,5 +207,3 @@ class PackSettings:
     """Names of members that are not to be guessed, nor their values, besides those known by their words."""
     tokens: frozenset[str] = frozenset()
     """Members and headers (lower case) that hold a version of what is stored, or an idempotency key."""
-    forms: Mapping[str, Sequence[Sequence[str | None]]] = field(default_factory=dict)
-    """By the name of a member: words that say the same in several forms of a request; beside None, none says it too."""

@@ -186,7 +186,6 @@ def _compiled(path: Path, lint: list[AuthoringError] | None, mistakes: list[Auth
         decisive=frozenset(text.decisive),
         tokens=frozenset([*text.tokens, *([text.idempotency_header.lower()] if text.idempotency_header else [])]),
         path_members=frozenset(text.path_members),
-        forms=text.forms,
     )
     mapping = None if text.error is None else compile_error(text.error)
     names = compile_operation(text.operation, text.operations) if text.operation else None

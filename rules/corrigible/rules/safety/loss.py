@@ -10,7 +10,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import orjson
@@ -55,8 +55,6 @@ class Survival(NamedTuple):
 
     tokens: frozenset[str] = frozenset()
     """Members and headers whose value is a version of what is stored, or a key: another one is no loss."""
-    forms: Mapping[str, Sequence[Sequence[str | None]]] = {}
-    """By the name of a member: words that say the same in several forms of a request; beside None, none says it too."""
     lookup_results: Sequence[LookupResult] = ()
     """Look-ups that show what a name stands for."""
     steps: Json = None
@@ -139,10 +137,7 @@ class _Comparison:
             if losses is not None:
                 return None
             losses, pair = pointer, (old, new)
-        if losses is None or self._names(*pair):
-            return ()
-        self.gained.append(Leaf(losses, pair[1]))
-        return () if self._is_form(Leaf(losses, pair[0])) else (losses,)
+        return () if losses is None or self._names(*pair) else (losses,)
 
     def compare(self, name: str, pointer: str, old: Json, new: Json, depth: int = 0) -> None:
         """Tell what of `old` is not in `new` at its place, and what is new there."""
@@ -191,7 +186,7 @@ class _Comparison:
     def lost_for_good(self) -> tuple[str, ...]:
         """Return where those values stood that stand nowhere now. Each new value accounts for one that is gone."""
         spend(len(self.lost) + len(self.gained))
-        lost, open_ones = list(_in_parts(self.lost)), list(_in_parts(self.gained))
+        lost, open_ones = list(self.lost), list(self.gained)
         if len(lost) * len(open_ones) > _FEW_PAIRS:
             lost, open_ones = _unpaired(lost, open_ones)
         out: dict[str, None] = {}
@@ -206,8 +201,7 @@ class _Comparison:
                 (one for one in open_ones if self._moved(leaf, one) or self._names(leaf.value, one.value)), None
             )
             if match is None:
-                if not self._is_form(leaf):
-                    out[leaf.pointer] = None
+                out[leaf.pointer] = None
             else:
                 open_ones.remove(match)
         return tuple(out)
@@ -221,12 +215,6 @@ class _Comparison:
             return True
         names = old.pointer.rpartition("/")[2], new.pointer.rpartition("/")[2]
         return self._respelt(old.value, new.value) and (is_slip(*names) or is_near_spelling(*names))
-
-    def _is_form(self, leaf: Leaf) -> bool:
-        """Whether a value only said the form of what stands beside it, which another word says now, or none has to."""
-        same = (words for words in self.survival.forms.get(leaf.pointer.rpartition("/")[2], ()) if leaf.value in words)
-        is_gone = all(one.pointer != leaf.pointer for one in self.gained)
-        return any((is_gone and None in words) or any(one.value in words for one in self.gained) for words in same)
 
     def _gone(self, name: str, pointer: str, old: Json) -> None:
         in_a_list = any(part.isdecimal() for part in segments(pointer))
@@ -302,23 +290,6 @@ class _Comparison:
         if not isinstance(old, str | int) or not isinstance(new, str | int) or not re.search("[A-Za-z]", f"{old}{new}"):
             return False  # of two numbers one does not name the other
         return any(_shows(observation, old, new) for observation in self.survival.lookup_results)
-
-
-def _in_parts(found: Iterable[Leaf]) -> Iterator[Leaf]:
-    """Yield leaves; of a data URI (RFC 2397) its media type and its base64, of an object as JSON text its leaves."""
-    for leaf in found:
-        text = leaf.value if isinstance(leaf.value, str) else ""
-        spend(len(text) // _LETTERS_A_STEP)
-        if (uri := _DATA_URI.match(text)) is not None:
-            yield Leaf(leaf.pointer, uri[1])
-            yield Leaf(leaf.pointer, text[uri.end() :])
-        elif text[:1] == "{" and isinstance(inner := repaired_json(text), Mapping):
-            yield from (Leaf(leaf.pointer, one.value) for one in leaves(inner, ""))
-        else:
-            yield leaf
-
-
-_DATA_URI: Final = re.compile(r"data:([\w.+-]{1,64}/[\w.+-]{1,64});base64,", re.ASCII)
 
 
 def _begins_json(text: str) -> bool:
