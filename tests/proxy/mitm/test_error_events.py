@@ -49,7 +49,7 @@ def assert_is_corrected(out: bytes) -> None:
 @rows(
     "data",
     [
-        b'{"type":"error","error":{"type":"service_unavailable_error","code":"server_is_overloaded","message":"Try again"}}',
+        b'{"type":"error","error":{"type":"service_unavailable_error","code":"server_is_overloaded","message":"Wait"}}',
         b'{"type":"error","code":"rate_limit_exceeded","message":"Too many tokens","param":null,"sequence_number":3}',
     ],
 )
