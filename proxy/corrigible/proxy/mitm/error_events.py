@@ -1,8 +1,7 @@
 """Errors inside of a stream that began as a success: the event that has one goes out with the correction.
 
 Knows: the JSON of such an event, what model APIs call their errors. Does not know: mitmproxy, sockets, rules. Sources:
-https://platform.claude.com/docs/en/build-with-claude/streaming, https://openrouter.ai/docs/api/reference/streaming,
-https://platform.openai.com/docs/api-reference/responses-streaming/error, whose members have no object around them.
+https://platform.claude.com/docs/en/build-with-claude/streaming, https://openrouter.ai/docs/api/reference/streaming.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ _JSON: Final = [("content-type", "application/json")]
 _STATUSES: Final = {
     **{"authentication_error": 401, "permission_error": 403, "not_found_error": 404, "request_too_large": 413},
     **{"rate_limit_error": 429, "rate_limit_exceeded": 429, "insufficient_quota": 429, "api_error": 500},
-    **{"server_error": 500, "timeout_error": 504, "overloaded_error": 529},
-    **{"service_unavailable_error": 503, "server_is_overloaded": 503, "slow_down": 503, "too_many_requests": 429},
+    **{"server_error": 500, "timeout_error": 504, "overloaded_error": 529, "server_is_overloaded": 503},
 }
 """By the type or code of an error: the status that it has where no stream has begun. All others are 400."""
 
@@ -49,8 +47,7 @@ class ErrorEvents:
             return data
         try:
             event = json.loads(data)
-            is_error = isinstance(event, dict) and event.get("type") == "error" and "error" not in event
-            error = event if is_error else event.get("error") if isinstance(event, dict) else None
+            error = event.get("error", event if event.get("type") == "error" else {}) if isinstance(event, dict) else {}
             if not isinstance(error, dict) or not isinstance(error.get("message"), str):
                 return data
             self._has_ended = True
