@@ -46,6 +46,11 @@ def assert_is_corrected(out: bytes) -> None:
     assert event["recovery_feedback"]["suggestions"][0]["action"] == "WAIT_AND_RETRY"
 
 
+def test_an_error_of_the_responses_api_says_to_wait() -> None:
+    event = json.loads(events()(b'{"type":"error","code":"rate_limit_exceeded","message":"Too many tokens"}'))
+    assert event["recovery_feedback"]["suggestions"][0]["action"] == "WAIT_AND_RETRY"
+
+
 @given(cuts=st.lists(st.integers(0, len(STREAM)), max_size=5))
 def test_the_event_of_an_error_gets_feedback_however_the_stream_is_cut(cuts: list[int]) -> None:
     assert_is_corrected(passed(STREAM, cuts))
@@ -78,6 +83,7 @@ def test_what_is_no_error_that_is_known_passes_as_it_came(data: bytes) -> None:
         ({"type": "overloaded_error"}, 529),
         ({"code": 429, "type": "overloaded_error"}, 429),
         ({"code": "insufficient_quota", "type": "x"}, 429),
+        ({"code": "server_is_overloaded", "type": "service_unavailable_error"}, 503),
         ({"code": 200}, 400),
         ({"code": True, "type": None}, 400),
         ({}, 400),

@@ -24,7 +24,7 @@ _JSON: Final = [("content-type", "application/json")]
 _STATUSES: Final = {
     **{"authentication_error": 401, "permission_error": 403, "not_found_error": 404, "request_too_large": 413},
     **{"rate_limit_error": 429, "rate_limit_exceeded": 429, "insufficient_quota": 429, "api_error": 500},
-    **{"server_error": 500, "timeout_error": 504, "overloaded_error": 529},
+    **{"server_error": 500, "timeout_error": 504, "overloaded_error": 529, "server_is_overloaded": 503},
 }
 """By the type or code of an error: the status that it has where no stream has begun. All others are 400."""
 
@@ -47,7 +47,7 @@ class ErrorEvents:
             return data
         try:
             event = json.loads(data)
-            error = event.get("error") if isinstance(event, dict) else None
+            error = event.get("error", event if event.get("type") == "error" else {}) if isinstance(event, dict) else {}
             if not isinstance(error, dict) or not isinstance(error.get("message"), str):
                 return data
             self._has_ended = True
