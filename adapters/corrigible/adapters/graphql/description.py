@@ -57,7 +57,7 @@ from .arguments import (
     printed,
 )
 from .document import Document, Fix, Problem, key, meant_instead
-from .splice import Splice, parsed, removed, span, spliced, written
+from .splice import Splice, at, parsed, removed, span, spliced, written
 
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5
@@ -208,17 +208,16 @@ class GraphQlDescription(Described):
 
         Where no field is named, as where a custom scalar is refused, it is the only one with a value that is repeated.
         """
-        request, path = exchange.request, error.native.get("path")
-        sent = Sent.of(request)
+        request, sent = exchange.request, Sent.of(exchange.request)
         ast = parsed(sent.text) if sent is not None else None
         if sent is None or ast is None:
             return None
         document = Document(self.schema, sent.text, ast, sent.variables)
-        is_placed = isinstance(path, list)
-        nodes = [document.answered_by(path)] if isinstance(path, list) else document.calls()
+        path = _path(error, document)
+        nodes = [document.answered_by(path)] if path else document.calls()
         fields = [one for one in nodes if isinstance(one, g.FieldNode)]
         calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in fields]
-        calls = [one for one in calls if is_placed or one.is_repeated_in(error.message)]
+        calls = [one for one in calls if path or one.is_repeated_in(error.message)]
         if len(calls) != 1:
             return None
         call = calls[0]
@@ -511,7 +510,7 @@ class Mending:
         for context in document.contexts.values() if places else ():
             kind, node = g.get_named_type(context.expected), context.node
             is_number = isinstance(node, g.IntValueNode | g.FloatValueNode)
-            if is_number and _at(node) in places and g.is_scalar_type(kind) and not g.is_specified_scalar_type(kind):
+            if is_number and at(node) in places and g.is_scalar_type(kind) and not g.is_specified_scalar_type(kind):
                 self._note("Write the number as a text.")
                 self._marks.append(node)
                 self._is_sure = self._is_sure and self._kind == "query"
@@ -575,7 +574,7 @@ class Mending:
         places, words = list[tuple[Json, Json]](), set[str]()
         for mark in self._marks:
             if isinstance(mark, g.Node) and mark.loc is not None:
-                places.append(_at(mark))
+                places.append(at(mark))
                 name = getattr(mark, "name", None) or getattr(getattr(mark, "variable", None), "name", None) or mark
                 words.add(str(getattr(name, "value", "")))
             elif isinstance(mark, str | int | float):
@@ -640,9 +639,12 @@ class Mending:
         edited = call.outward(suggestion)
         if edited is None or (self._sent.base == "/query" and (edited.ops or edited.asked)):
             return None
+        ast = parsed(text := spliced(self._text, edited.splices))
+        if ast is None or self._document(text, ast).wrong_values():
+            return None
         out = {name: one for name, one in suggestion.items() if name not in ("patch", "placeholders", "verification")}
         out["parameters"] = {}
-        if patch := self._patch(spliced(self._text, edited.splices), edited.ops, edited.asked):
+        if patch := self._patch(text, edited.ops, edited.asked):
             out["patch"] = patch
         if edited.asked:
             whom = next(str(one["ask"]) for one in suggestion["placeholders"])
@@ -652,16 +654,24 @@ class Mending:
         return out
 
 
-def _at(node: Any) -> tuple[Json, Json]:
-    """Return the line and the column of a node."""
-    return g.get_location(node.loc.source, node.loc.start)
-
-
 def _located(error: Violation) -> list[tuple[Json, Json]]:
     """Return the lines and columns that an error tells."""
     listed = error.native.get("locations")
     places = listed if isinstance(listed, list) else ()
     return [(one.get("line"), one.get("column")) for one in places if isinstance(one, dict)]
+
+
+def _path(error: Violation, document: Document) -> list[Json]:
+    """Return the path of an error of a resolver; of one without any that of the field at its place.
+
+    A right or a limit needs no place: then it is the only root field. What a document is refused for has no path.
+    """
+    told = error.native.get("path")
+    if isinstance(told, list) or error.code.upper().startswith("GRAPHQL_"):
+        return told if isinstance(told, list) else []
+    roots = document.selected(document.operations)
+    is_of_all = len(roots) == 1 and error.code.upper() in _STATUSES
+    return document.path_of(_located(error)) or ([key(roots[0])] if is_of_all else [])
 
 
 def _plain(text: str) -> str:

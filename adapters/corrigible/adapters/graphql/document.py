@@ -18,7 +18,7 @@ from corrigible.rules.safety.spelling import is_other_meaning
 from corrigible.rules.schema_repair.names import is_other_name, near_names
 from corrigible.schema.exchange import Json
 
-from .splice import Splice, removed, span
+from .splice import Splice, at, removed, span
 
 _MOST_NAMES: Final = 12
 _MOST_LEAVES: Final = 8
@@ -195,6 +195,20 @@ class Document:
             found = field if found is None or field.arguments else found
             held = [field]
         return found
+
+    def path_of(self, places: Collection[tuple[Json, Json]]) -> list[Json]:
+        """Return the path of the only field that is called at some places; empty where a fragment holds it, too."""
+        fields, path = dict[int, Any](), list[Json]()
+        for node in [one.node for one in self.contexts.values() if one.node.loc and at(one.node) in places]:
+            while isinstance(node, g.NameNode | g.ArgumentNode | g.ValueNode | g.ObjectFieldNode):
+                node = self.contexts[id(node)].above
+            fields |= {id(node): node} if isinstance(node, g.FieldNode) else {}
+        held = next(iter(fields.values())) if len(fields) == 1 else None
+        is_call = held is not None and (held.arguments or self._is_root(self.contexts[id(held)].parent))
+        while is_call and not isinstance(held, g.OperationDefinitionNode | None):
+            path[:0] = [key(held)] if isinstance(held, g.FieldNode) else []
+            held = self.contexts[id(held)].above
+        return path if held is not None else []
 
     def is_in_answer(self, path: Sequence[Json]) -> bool:
         """Whether a path leads behind a root field; into its arguments, as some of gqlgen do, the field has not run."""

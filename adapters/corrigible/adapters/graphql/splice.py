@@ -13,6 +13,7 @@ import graphql as g
 
 from corrigible.rules.budget import spend
 from corrigible.rules.schema_repair.names import near_names
+from corrigible.schema.exchange import Json
 
 Splice = tuple[int, int, str]
 """Where a text begins and ends, and what stands there instead."""
@@ -102,6 +103,11 @@ _BETWEEN: Final = re.compile(r"\) ?\0(?:\w+ )? ?\(|\}\0\{")
 
 def span(node: Any) -> tuple[int, int]:
     return node.loc.start, node.loc.end
+
+
+def at(node: Any) -> tuple[Json, Json]:
+    """Return the line and the column of a node."""
+    return node.loc.start_token.line, node.loc.start_token.column
 
 
 def removed(node: Any, text: str) -> Splice:

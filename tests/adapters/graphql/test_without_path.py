@@ -1,0 +1,104 @@
+"""An error of a resolver that has no path is read as one with it: by its place in the document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.core.engine import Engine
+from corrigible.schema.exchange import Json
+
+from .test_documents import decided, engine, outcome, posted, refused
+
+SCHEMA = """
+type Query { desk(id: ID!): Desk  desks(limit: Int, floor: Int): [Desk!]! }
+type Mutation { hold(input: Hold!): Desk  free(id: ID!): Desk }
+type Desk { id: ID!  floor: Int!  notes(about: String): [String!]! }
+input Hold { desk: ID!  hours: Int!  guest: Email  note: String }
+scalar Email
+"""
+HOLD = 'mutation { hold(input: {desk: "D1", hours: 90, note: "x"}) { id } }'
+STATUS = "HTTP Error: HTTP status client error (422 Unprocessable Entity)"
+
+
+@pytest.fixture
+def desks(tmp_path: Path) -> Engine:
+    file = tmp_path / "desks.graphql"
+    file.write_text(SCHEMA, "utf-8")
+    return engine(file)
+
+
+def told(judge: Engine, text: str, answer: Json) -> Any:
+    decision = decided(judge, posted({"query": text}), answer)
+    return None if decision is None else decision.feedback
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "path", "message", "extensions"),
+    [
+        (HOLD, "hold", ["hold"], "hours must be between 1 and 8, got 90", {"code": "VALIDATION_FAILED"}),
+        (HOLD, "input", ["hold"], "note is too short (minimum is 10 characters)", {"code": "BAD_USER_INPUT"}),
+        (HOLD, "hold", ["hold"], "guest is required for so many hours", {"field": "guest"}),
+        (HOLD, "hold", ["hold"], "Only members may hold a desk", {"code": "FORBIDDEN"}),
+        (HOLD, "hold", ["hold"], "Too many holds, try again in 30 seconds", {"code": "RATE_LIMITED"}),
+        (HOLD, "hold", ["hold"], "The hold is already cancelled", {"code": "ALREADY_CANCELLED"}),
+        ('{ a: desk(id: "D9") { id } desks { id } }', "a:", ["a"], "No desk with id D9", {"code": "NOT_FOUND"}),
+        (
+            '{\n  desk(id: "D1") {\n    notes(about: "y")\n  }\n}',
+            "notes",
+            ["desk", "notes"],
+            "about is too short (minimum is 3 characters)",
+            {},
+        ),
+    ],
+)
+def test_the_place_of_an_error_is_as_good_as_its_path(
+    desks: Engine, text: str, at: str, path: Json, message: str, extensions: Json
+) -> None:
+    before = text[: text.index(at)]
+    place = {"line": before.count("\n") + 1, "column": len(before) - (before.rfind("\n") + 1) + 1}
+    error: dict[str, Json] = {"message": message, "locations": [place], "extensions": extensions}
+    with_path = told(desks, text, {"data": None, "errors": [{**error, "path": path}]})
+    assert with_path is not None
+    assert told(desks, text, {"data": None, "errors": [error]}) == with_path
+
+
+@pytest.mark.parametrize("status", [STATUS, "422: Unprocessable Entity", "Request failed with status code 422", ""])
+def test_the_text_beside_a_mere_status_counts(desks: Engine, status: str) -> None:
+    text = "hours must be between 1 and 8, got 90"
+    column = HOLD.index("hold") + 1
+    plain = refused(text, column, extensions={"code": "VALIDATION_FAILED", "field": "hours"})
+    beside = refused(status, column, extensions={"code": "VALIDATION_FAILED", "field": "hours", "message": text})
+    wanted = {"asks": [], "confirms": {"query": HOLD.replace("90", "8")}}
+    assert outcome(desks, posted({"query": HOLD}), plain) == wanted
+    assert outcome(desks, posted({"query": HOLD}), beside) == wanted
+    swapped = refused(text, column, extensions={"code": "VALIDATION_FAILED", "field": "hours", "message": status})
+    assert outcome(desks, posted({"query": HOLD}), swapped) == wanted
+
+
+def test_a_right_or_a_limit_needs_no_place(desks: Engine) -> None:
+    assert outcome(desks, posted({"query": HOLD}), refused("No.", extensions={"code": "FORBIDDEN"})) == {"ends": True}
+    limited = told(desks, HOLD, refused("Slow down.", extensions={"code": "RATE_LIMITED"}))
+    assert limited["recovery"] == "transient" and limited["retry"] == {"same_request": False}
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "code"),
+    [
+        (HOLD, "id }", ""),
+        (HOLD, "", "CUSTOM"),
+        (HOLD, "hold", "GRAPHQL_VALIDATION_FAILED"),
+        ('query Q { desks { ...D } } fragment D on Desk { notes(about: "a") }', "notes", ""),
+    ],
+)
+def test_a_limit_of_the_document_is_no_error_of_a_call(desks: Engine, text: str, at: str, code: str) -> None:
+    answer = refused("The query is nested too deep", text.index(at) + 1 if at else 0, extensions={"code": code})
+    assert outcome(desks, posted({"query": text}), answer) == {"silent": True}
+
+
+@pytest.mark.parametrize("message", ["note must be a number", "hours must be a string"])
+def test_what_the_schema_refuses_is_not_suggested(desks: Engine, message: str) -> None:
+    found = outcome(desks, posted({"query": HOLD}), refused(message, HOLD.index("hold") + 1))
+    assert "sends" not in found and "query" not in str(found.get("confirms"))
