@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from .test_documents import decided, engine, outcome, posted, refused
 
 SCHEMA = """
 type Query { desk(id: ID!): Desk  desks(limit: Int, floor: Int): [Desk!]! }
-type Mutation { hold(input: Hold!): Desk  free(id: ID!): Desk }
+type Mutation { hold(input: Hold!): Desk  holdAll(holds: [Hold!]!): [Desk!]  free(id: ID!): Desk }
 type Desk { id: ID!  floor: Int!  notes(about: String): [String!]! }
 input Hold { desk: ID!  hours: Int!  guest: Email  note: String }
 scalar Email
@@ -102,3 +103,40 @@ def test_a_limit_of_the_document_is_no_error_of_a_call(desks: Engine, text: str,
 def test_what_the_schema_refuses_is_not_suggested(desks: Engine, message: str) -> None:
     found = outcome(desks, posted({"query": HOLD}), refused(message, HOLD.index("hold") + 1))
     assert "sends" not in found and "query" not in str(found.get("confirms"))
+
+
+LISTED = "mutation H($h: [Hold!]!) { holdAll(holds: $h) { id } }"
+HOLDS: Json = [
+    {"desk": "D1", "hours": 2, "guest": "a@example.com"},
+    {"desk": "D2", "hours": 3, "note": "look at value.x) (there", "guest": "b.example.com"},
+]
+"""The guest of the second is wrong by a rule that no schema has."""
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f'Variable "$h" got invalid value {json.dumps(HOLDS)} (not a valid email address at value[1].guest)',
+        f'Variable "$h" got invalid value {json.dumps(HOLDS)}; Expected type Email at value[1].guest; no @ in it',
+        f'Variable "$h" got invalid value {json.dumps(HOLDS)} (not an address: "b.example.com" at value[1].guest)',
+        'Variable "$h" got invalid value "b.example.com" at "h[1].guest"; no valid email address',
+        'Invalid value for argument "holds.1.guest", expected type "Email"',
+    ],
+)
+def test_the_place_behind_a_repeated_value_is_asked_for(desks: Engine, message: str) -> None:
+    body: Json = {"query": LISTED, "variables": {"h": HOLDS}}
+    column = LISTED.index("holds" if "argument" in message else "$h") + 1
+    assert outcome(desks, posted(body), refused(message, column))["asks"] == ["/body/variables/h/1/guest"]
+
+
+@pytest.mark.parametrize("expected", ['expected type "Email"', "expected a valid email address", ""])
+@pytest.mark.parametrize("name", ["input.guest", "guest"])
+def test_a_custom_scalar_is_asked_for_where_its_name_is(desks: Engine, name: str, expected: str) -> None:
+    message = f'Invalid value for argument "{name}", {expected}'.rstrip(", ")
+    text = 'mutation { hold(input: {desk: "D1", hours: 9, guest: "b", note: "b"}) { id } }'
+    asks = outcome(desks, posted({"query": text}), refused(message, text.index("input") + 1))["asks"]
+    assert asks == ["/body/variables/guest"]
+    text = "mutation H($i: Hold!) { hold(input: $i) { id } }"
+    body: Json = {"query": text, "variables": {"i": {"desk": "D1", "hours": 9, "guest": "b", "note": "b"}}}
+    asks = outcome(desks, posted(body), refused(message, text.index("input") + 1))["asks"]
+    assert asks == ["/body/variables/i/guest"]

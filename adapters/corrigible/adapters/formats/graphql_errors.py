@@ -68,7 +68,8 @@ def _of_query(item: Mapping[str, Json], request: Request) -> Violation:
     place, variable = next(told, Told("", message)), _variable(item.get("path"), request)
     left_out = ("path",) if variable else ()
     native = {name: one for name, one in others(item).items() if one is not None and name not in left_out}
-    return Violation(code, message, variable or place.pointer, place.keyword, native=native)
+    printed = message if place.text != message else ""
+    return Violation(code, place.text, variable or place.pointer, place.keyword, native=native, printed=printed)
 
 
 def _is_of_status(message: str) -> bool:

@@ -217,7 +217,9 @@ class GraphQlDescription(Described):
         nodes = [document.answered_by(path)] if path else document.calls()
         fields = [one for one in nodes if isinstance(one, g.FieldNode)]
         calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in fields]
-        calls = [one for one in calls if path or one.is_repeated_in(error.message)]
+        at_variable = ((call, one) for call in calls for one in call.values() if error.pointer)
+        held = [(call, one.pointer) for call, one in at_variable if call.place(one.pointer)[1] == error.pointer]
+        calls = [call for call, _ in held] or [one for one in calls if path or one.is_repeated_in(error.message)]
         if len(calls) != 1:
             return None
         call = calls[0]
@@ -225,6 +227,7 @@ class GraphQlDescription(Described):
         every = {**error.native, **(told if isinstance(told, dict) else {})}
         more = {name: one for name, one in every.items() if name not in _NOT_TOLD}
         body: dict[str, Json] = {**more, "message": error.message}
+        body |= {"pointer": held[0][1].removeprefix("/body")} if held else {}
         inner = replace(
             exchange,
             request=call.request(),
