@@ -12,6 +12,8 @@ from typing import Any, Final, NamedTuple
 import graphql as g
 from graphql import validation as v
 
+from corrigible.adapters.mapping.field_map import SYNONYMS
+from corrigible.adapters.mapping.operation import name_words
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.spelling import is_other_meaning
@@ -367,25 +369,26 @@ class Document:
             yield from moved
             return
         name, taking = node.name.value, [one for one in free if _takes(args[one].type, node.value)]
-        if meant := meant_instead(name, free, required):
+        alike = _in_one_sense(name, args, taking)
+        if not alike and (meant := meant_instead(name, free, required)):
             yield self._other_value(node, meant, args[meant].type)
             taking = []
             if meant in required:
                 return
-        if near := [one for one in near_names(name, free) if one in taking]:
+        if near := [one for one in near_names(name, free) if one in taking and not alike]:
             yield from _renamed("Name the argument", node.name, name, near)
             return
         fits = [one for one in taking if self._is_for(args[one].type, node.value)]
-        others = self._other_fields(above) if taking and len(fits) != 1 else []
+        others = self._other_fields(above) if taking and not alike and len(fits) != 1 else []
         for one in others:
             yield Fix(f"Select {one}: it takes this argument.", ((*span(above.name), one),))
         told = (
             sorted(self._told.intersection(taking)) or [one for one in required if one in taking][: len(required) == 1]
         )
-        may_be = [] if others else (fits if len(fits) == 1 else told)
+        may_be = alike or ([] if others else (fits if len(fits) == 1 else told))
         for one in may_be:
             yield Fix(f"Name the argument {one}, if it is what was meant.", ((*span(node.name), one),))
-            if one in required and one not in fits and not {*words(name)} <= {*words(one)}:
+            if one in required and one not in [*fits, *alike] and not {*words(name)} <= {*words(one)}:
                 yield self._other_value(node, one, args[one].type)
         if not (others or may_be):
             whole = len(above.arguments or ()) == 1
@@ -672,6 +675,15 @@ def _objects(kind: Any) -> dict[str, Any]:
     free = [name for name, one in fields.items() if not any(map(g.is_required_argument, one.args.values()))]
     found = {name: g.get_named_type(fields[name].type) for name in free}
     return {name: one for name, one in found.items() if hasattr(one, "fields")}
+
+
+def _in_one_sense(name: str, args: Mapping[str, Any], free: Sequence[str]) -> list[str]:
+    """Return the only argument that any API uses in the sense of a name, as the size of a page. A text may be a cursor."""
+    own = " ".join(name_words(name))
+    group = next((names for names in SYNONYMS if own in names), ())
+    said = [" ".join(name_words(one)) for one in free]
+    found = [one for one, each in zip(free, said, strict=True) if each in group and own not in said]
+    return [one for one in found if len(found) == 1 and g.get_named_type(args[one].type) is not g.GraphQLString]
 
 
 def _takes(kind: Any, node: Any) -> bool:

@@ -133,10 +133,10 @@ def unit_conversion(source: Field, target: Field) -> str | None:
     return CONVERTED.get((one, other))
 
 
-_SYNONYMS: Final = (
-    *(frozenset({"per page", "limit", "page size", "pagesize", "max result", "max item", "page limit", "count"}),),
+SYNONYMS: Final = (
+    frozenset("first,limit,take,top,count,per page,page size,pagesiz,max result,max item,page limit".split(",")),
     *(frozenset({"q", "query", "keyword", "search", "search term", "text"}),),
-    *(frozenset({"since", "after"}), frozenset({"before", "until"})),
+    *(frozenset({"since", "after"}), frozenset({"before", "until"}), frozenset({"offset", "skip"})),
 )
 """Names of arguments that any API uses in one sense, in the form of `name_words`."""
 _SURE: Final = 1.0
@@ -336,7 +336,7 @@ class _Matcher:
                     self.take(child, same[0], score)
         if one.pointer in ("/query", "/body"):
             for child in self._free(one):
-                group = next((names for names in _SYNONYMS if " ".join(child.words) in names), None)
+                group = next((names for names in SYNONYMS if " ".join(child.words) in names), None)
                 near = [c for c in self._free_targets(other) if group and " ".join(c.words) in group]
                 if len(near) == 1:
                     self.take(child, near[0], _SYNONYM)
