@@ -440,6 +440,7 @@ def inn(tmp_path: Path) -> Engine:
             "{ find { name __typename id } }",
             [f"{{ ... on {one} {{ name id }} __typename }}" for one in ("Room", "Guest")],
         ),
+        ("{ find { id } }", ["{ ... on Room { id } ... on Guest { id } ... on Stay { id } }"]),
         ("{ find { id beds } }", ["{ ... on Room { id beds } }"]),
         ("{ find { beds email } }", ["{ ... on Room { beds } ... on Guest { email } }"]),
         ("{ find { beds } }", ["{ ... on Room { beds } }"]),

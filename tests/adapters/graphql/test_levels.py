@@ -196,3 +196,12 @@ def test_where_none_or_several_have_the_sense_of_a_name_no_other_takes_its_value
     (file := tmp_path / "paged.graphql").write_text(PAGED, "utf-8")
     found = outcome(build_engine([], file), posted({"query": text}), refused("Unknown argument first limit skip"))
     assert "sends" not in found and "3" not in str(found["confirms"])
+
+
+def test_a_field_of_several_types_is_a_choice_where_its_types_differ(tmp_path: Path) -> None:
+    schema = "type Query { all: [Any!]! } union Any = A | B type A { id: ID! n: Int! } type B { id: ID! n: String! }"
+    (file := tmp_path / "any.graphql").write_text(schema, "utf-8")
+    for text, ways in (("{ all { id } }", 1), ("{ all { n } }", 2), ("{ all { id n } }", 2)):
+        confirmed = outcome(build_engine([], file), posted({"query": text}), refused("no such field id n"))["confirms"]
+        both = {"query": "{ all { ... on A { id } ... on B { id } } }"}
+        assert confirmed == (both if ways == 1 else ways)

@@ -263,10 +263,10 @@ class Document:
         beside = [one for one in selected if one.name.value not in fields]
         together = [one for one in types if all(_has(one, other) for other in beside)]
         nodes, owners = (beside, together) if together else ([node], [one for one in types if _has(one, node)])
-        for owner in owners:
-            is_sure = len(nodes) == sum(_has(one, other) for one in types for other in nodes)
-            said = f"Select it where the object is of type {owner}."
-            yield Fix(said, self._moved(nodes, (f"... on {owner}",)), is_sure)
+        is_sure = len(nodes) == sum(_has(one, other) for one in types for other in nodes)
+        for several in [owners] if len(owners) == len(types) and _are_alike(types, nodes) else [[one] for one in owners]:
+            said = f"Select it where the object is of type {' or '.join(map(str, several))}."
+            yield Fix(said, self._moved(nodes, *((f"... on {one}",) for one in several)), is_sure)
         if not (near or told or owners):
             found = [] if self._is_root(context.parent) else list(self._on_other_level(node, beside))
             yield from found or self._without(node)
@@ -332,12 +332,13 @@ class Document:
             if is_here or len(nodes) > 1 or not isinstance(inner, g.FieldNode):
                 return
 
-    def _moved(self, nodes: Sequence[Any], way: Sequence[str]) -> tuple[Splice, ...]:
-        """Return the splices that put selections inside of others."""
-        text = self._written(nodes, " ")
-        for one in reversed(way):
-            text = f"{one} {{ {text} }}"
-        return ((*span(nodes[0]), text), *(removed(one, self.text) for one in nodes[1:]))
+    def _moved(self, nodes: Sequence[Any], *ways: Sequence[str]) -> tuple[Splice, ...]:
+        """Return the splices that put selections inside of others, once for each way."""
+        texts = [self._written(nodes, " ")] * len(ways)
+        for at_way, way in enumerate(ways):
+            for one in reversed(way):
+                texts[at_way] = f"{one} {{ {texts[at_way]} }}"
+        return ((*span(nodes[0]), " ".join(texts)), *(removed(one, self.text) for one in nodes[1:]))
 
     def _written(self, nodes: Sequence[Any], between: str = ", ") -> str:
         return between.join(self.text[slice(*span(one))] for one in nodes)
@@ -675,6 +676,12 @@ def _objects(kind: Any) -> dict[str, Any]:
     free = [name for name, one in fields.items() if not any(map(g.is_required_argument, one.args.values()))]
     found = {name: g.get_named_type(fields[name].type) for name in free}
     return {name: one for name, one in found.items() if hasattr(one, "fields")}
+
+
+def _are_alike(kinds: Sequence[Any], nodes: Sequence[Any]) -> bool:
+    """Whether fields have the same types on all of a few types, so that they can be selected on each."""
+    found = {one.name.value: {str(kind.fields[one.name.value].type) for kind in kinds} for one in nodes}
+    return 0 < len(kinds) <= _MOST_NAMES and all(len(one) == 1 for one in found.values())
 
 
 def _in_one_sense(name: str, args: Mapping[str, Any], free: Sequence[str]) -> list[str]:
