@@ -205,3 +205,27 @@ def test_a_field_of_several_types_is_a_choice_where_its_types_differ(tmp_path: P
         confirmed = outcome(build_engine([], file), posted({"query": text}), refused("no such field id n"))["confirms"]
         both = {"query": "{ all { ... on A { id } ... on B { id } } }"}
         assert confirmed == (both if ways == 1 else ways)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("{ found { ... on Person { email } } }", "Owner"),
+        ("{ found { ...P } } fragment P on OwnerInfo { id email }", "Owner"),
+        ("{ found { ... on Item { code size { width } } } }", "Thing"),
+        ("{ found { ... on Item { code email } } }", ""),
+        ("{ found { ... on Item { __typename } } }", ""),
+    ],
+)
+def test_a_fragment_on_no_type_is_on_the_only_one_that_has_its_fields(judge: Engine, text: str, meant: str) -> None:
+    unknown = next(one for one in ("Person", "OwnerInfo", "Item") if one in text)
+    found = outcome(judge, posted({"query": text}), refused(f"Internal error: UnknownType('{unknown}')"), 500)
+    sent = {"query": text.replace(unknown, meant)}
+    assert found == ({"asks": [], "confirms": sent} if meant else {"asks": ["/body/query"], "confirms": 1})
+
+
+@pytest.mark.parametrize("told", ["PersistedQueryNotFound", "Persisted query was not found"])
+def test_a_document_of_an_unknown_hash_is_asked_for(judge: Engine, told: str) -> None:
+    body: Any = {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": "0" * 64}}}
+    assert outcome(judge, posted(body), refused(told))["asks"] == ["/body/query"]
+    assert outcome(judge, posted(body), refused("Internal error")) == {"silent": True}

@@ -19,7 +19,7 @@ from corrigible.adapters.formats.statement import complete, has_word, is_down, i
 from corrigible.adapters.operation import Operations
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
-from corrigible.rules.pointer import escape, segments, value_at
+from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import members
@@ -66,6 +66,7 @@ _LONGEST_TEST: Final = 256
 _LONGEST_MESSAGE: Final = 2000
 _DIAGNOSIS: Final = "The schema does not allow what was sent."
 _SYNTAX: Final = "The text is no document of GraphQL: mend its syntax."
+_NO_TEXT: Final = "Send the document of this hash beside it."
 _VALUE: Final = "A value is not what the schema takes."
 _OF_SYNTAX: Final = ("Unexpected", "unexpected", "Expected", "expected", "Syntax", "syntax", "Parse", "parse")
 """Words of errors about a document that is none."""
@@ -138,6 +139,9 @@ class GraphQlDescription(Described):
         Some servers execute a document first: then one of their errors is about what is wrong with it.
         """
         sent = Sent.of(request)
+        if sent is None and isinstance(request.body, dict) and any(map(_is_of_hash, errors)):
+            absent = SchemaViolation("/body/query", "required", {"type": "string"}, MISSING)
+            return repair_of(ask(absent, request, _NO_TEXT), "The server does not know the hash.", "NO_DOCUMENT")
         if sent is None or not errors:
             return None
         mending = Mending(self, request, sent, errors, group)
@@ -662,6 +666,11 @@ def _located(error: Violation) -> list[tuple[Json, Json]]:
     listed = error.native.get("locations")
     places = listed if isinstance(listed, list) else ()
     return [(one.get("line"), one.get("column")) for one in places if isinstance(one, dict)]
+
+
+def _is_of_hash(error: Violation) -> bool:
+    """Whether an error is about a persisted query."""
+    return {"persisted", "query"} <= {*words(error.code), *words(error.message[:_LONGEST_MESSAGE])}
 
 
 def _path(error: Violation, document: Document) -> list[Json]:

@@ -466,6 +466,7 @@ class Document:
             is_taken = g.is_composite_type
         near = near_names(node.name.value, [name for name, one in self.schema.type_map.items() if is_taken(one)])
         yield from _renamed("Name the type", node, node.name.value, near)
+        yield from () if near else self._on_other_type(above)
 
     def directive(self, node: g.DirectiveNode) -> Iterator[Fix]:
         near = near_names(node.name.value, [one.name for one in self.schema.directives])
