@@ -139,7 +139,10 @@ class GraphQlDescription(Described):
         Some servers execute a document first: then one of their errors is about what is wrong with it.
         """
         sent = Sent.of(request)
-        if sent is None and isinstance(request.body, dict) and any(map(_is_of_hash, errors)):
+        is_of_hash = any(
+            {"persisted", "query"} <= {*words(f"{one.code} {one.message}"[:_LONGEST_MESSAGE])} for one in errors
+        )
+        if sent is None and isinstance(request.body, dict) and is_of_hash:
             absent = SchemaViolation("/body/query", "required", {"type": "string"}, MISSING)
             return repair_of(ask(absent, request, _NO_TEXT), "The server does not know the hash.", "NO_DOCUMENT")
         if sent is None or not errors:
@@ -217,13 +220,15 @@ class GraphQlDescription(Described):
         if sent is None or ast is None:
             return None
         document = Document(self.schema, sent.text, ast, sent.variables)
-        path = _path(error, document)
-        nodes = [document.answered_by(path)] if path else document.calls()
-        fields = [one for one in nodes if isinstance(one, g.FieldNode)]
+        path = error.native.get("path")
+        placed = [document.answered_by(path)] if isinstance(path, list) else _placed(error, document)
+        is_known = isinstance(path, list) or bool(error.code) or told_state(error.message) is not None
+        fields = [one for one in placed or document.calls() if isinstance(one, g.FieldNode)]
         calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in fields]
         at_variable = ((call, one) for call in calls for one in call.values() if error.pointer)
         held = [(call, one.pointer) for call, one in at_variable if call.place(one.pointer)[1] == error.pointer]
-        calls = [call for call, _ in held] or [one for one in calls if path or one.is_repeated_in(error.message)]
+        named = (one for one in calls if placed and (is_known or one.is_named_in(error.message)))
+        calls = [call for call, _ in held] or [*named] or [one for one in calls if one.is_repeated_in(error.message)]
         if len(calls) != 1:
             return None
         call = calls[0]
@@ -295,8 +300,7 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
     if is_down(message) or (is_fault(message) and _OF_INPUT.isdisjoint(in_code)):
         return _FAULT
     told_names = [one.rpartition(".")[2] for one in extensions.values() if isinstance(one, str)]
-    text = message[:_LONGEST_MESSAGE].replace(".", " ")
-    is_named = not names.isdisjoint(told_names) or any(len(one) > _SHORT and has_word(text, one) for one in names)
+    is_named = not names.isdisjoint(told_names) or call.is_named_in(message[:_LONGEST_MESSAGE])
     is_named |= told_state(message) is None and call.is_repeated_in(message)
     is_state = not _OF_STATE.isdisjoint(in_code) or (_OF_INPUT.isdisjoint(in_code) and not is_named)
     if not code:
@@ -304,7 +308,6 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
     return _CONFLICT if is_state else _LEAST_STATUS
 
 
-_SHORT: Final = 2
 _OF_A_VARIABLE: Final = 2
 """Slashes of the place of a variable: those that nothing declares are no mistake."""
 
@@ -668,22 +671,13 @@ def _located(error: Violation) -> list[tuple[Json, Json]]:
     return [(one.get("line"), one.get("column")) for one in places if isinstance(one, dict)]
 
 
-def _is_of_hash(error: Violation) -> bool:
-    """Whether an error is about a persisted query."""
-    return {"persisted", "query"} <= {*words(error.code), *words(error.message[:_LONGEST_MESSAGE])}
-
-
-def _path(error: Violation, document: Document) -> list[Json]:
-    """Return the path of an error of a resolver; of one without any that of the field at its place.
-
-    A right or a limit needs no place: then it is the only root field. What a document is refused for has no path.
-    """
-    told = error.native.get("path")
-    if isinstance(told, list) or error.code.upper().startswith("GRAPHQL_"):
-        return told if isinstance(told, list) else []
+def _placed(error: Violation, document: Document) -> list[g.FieldNode]:
+    """Return the fields at the place of an error without a path. A right or a limit needs none of the only root field."""
+    if error.code.upper().startswith("GRAPHQL_"):
+        return []
     roots = document.selected(document.operations)
     is_of_all = len(roots) == 1 and error.code.upper() in _STATUSES
-    return document.path_of(_located(error)) or ([key(roots[0])] if is_of_all else [])
+    return document.called_at(_located(error)) or (roots if is_of_all else [])
 
 
 def _plain(text: str) -> str:

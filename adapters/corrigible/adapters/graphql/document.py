@@ -198,19 +198,15 @@ class Document:
             held = [field]
         return found
 
-    def path_of(self, places: Collection[tuple[Json, Json]]) -> list[Json]:
-        """Return the path of the only field that is called at some places; empty where a fragment holds it, too."""
-        fields, path = dict[int, Any](), list[Json]()
+    def called_at(self, places: Collection[tuple[Json, Json]]) -> list[g.FieldNode]:
+        """Return the fields that are called at places, by their names or by arguments; a leaf without any is no call."""
+        out = dict[int, g.FieldNode]()
         for node in [one.node for one in self.contexts.values() if one.node.loc and at(one.node) in places]:
             while isinstance(node, g.NameNode | g.ArgumentNode | g.ValueNode | g.ObjectFieldNode):
                 node = self.contexts[id(node)].above
-            fields |= {id(node): node} if isinstance(node, g.FieldNode) else {}
-        held = next(iter(fields.values())) if len(fields) == 1 else None
-        is_call = held is not None and (held.arguments or self._is_root(self.contexts[id(held)].parent))
-        while is_call and not isinstance(held, g.OperationDefinitionNode | None):
-            path[:0] = [key(held)] if isinstance(held, g.FieldNode) else []
-            held = self.contexts[id(held)].above
-        return path if held is not None else []
+            if isinstance(node, g.FieldNode) and (node.arguments or self._is_root(self.contexts[id(node)].parent)):
+                out[id(node)] = node
+        return [*out.values()]
 
     def is_in_answer(self, path: Sequence[Json]) -> bool:
         """Whether a path leads behind a root field; into its arguments, as some of gqlgen do, the field has not run."""
@@ -264,7 +260,9 @@ class Document:
         together = [one for one in types if all(_has(one, other) for other in beside)]
         nodes, owners = (beside, together) if together else ([node], [one for one in types if _has(one, node)])
         is_sure = len(nodes) == sum(_has(one, other) for one in types for other in nodes)
-        for several in [owners] if len(owners) == len(types) and _are_alike(types, nodes) else [[one] for one in owners]:
+        for several in (
+            [owners] if len(owners) == len(types) and _are_alike(types, nodes) else [[one] for one in owners]
+        ):
             said = f"Select it where the object is of type {' or '.join(map(str, several))}."
             yield Fix(said, self._moved(nodes, *((f"... on {one}",) for one in several)), is_sure)
         if not (near or told or owners):
@@ -334,11 +332,9 @@ class Document:
 
     def _moved(self, nodes: Sequence[Any], *ways: Sequence[str]) -> tuple[Splice, ...]:
         """Return the splices that put selections inside of others, once for each way."""
-        texts = [self._written(nodes, " ")] * len(ways)
-        for at_way, way in enumerate(ways):
-            for one in reversed(way):
-                texts[at_way] = f"{one} {{ {texts[at_way]} }}"
-        return ((*span(nodes[0]), " ".join(texts)), *(removed(one, self.text) for one in nodes[1:]))
+        inner = self._written(nodes, " ")
+        text = " ".join(" { ".join([*way, inner]) + " }" * len(way) for way in ways)
+        return ((*span(nodes[0]), text), *(removed(one, self.text) for one in nodes[1:]))
 
     def _written(self, nodes: Sequence[Any], between: str = ", ") -> str:
         return between.join(self.text[slice(*span(one))] for one in nodes)
@@ -687,11 +683,11 @@ def _are_alike(kinds: Sequence[Any], nodes: Sequence[Any]) -> bool:
 
 def _in_one_sense(name: str, args: Mapping[str, Any], free: Sequence[str]) -> list[str]:
     """Return the only argument that any API uses in the sense of a name, as the size of a page. A text may be a cursor."""
-    own = " ".join(name_words(name))
-    group = next((names for names in SYNONYMS if own in names), ())
-    said = [" ".join(name_words(one)) for one in free]
-    found = [one for one, each in zip(free, said, strict=True) if each in group and own not in said]
-    return [one for one in found if len(found) == 1 and g.get_named_type(args[one].type) is not g.GraphQLString]
+    said = {one: " ".join(name_words(one)) for one in (name, *free)}
+    group = next((names for names in SYNONYMS if said[name] in names), ())
+    found = [one for one in free if said[one] in group]
+    is_only = len(found) == 1 and said[found[0]] != said[name]
+    return found if is_only and g.get_named_type(args[found[0]].type) is not g.GraphQLString else []
 
 
 def _takes(kind: Any, node: Any) -> bool:

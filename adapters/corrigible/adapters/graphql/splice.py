@@ -13,7 +13,6 @@ import graphql as g
 
 from corrigible.rules.budget import spend
 from corrigible.rules.schema_repair.names import near_names
-from corrigible.schema.exchange import Json
 
 Splice = tuple[int, int, str]
 """Where a text begins and ends, and what stands there instead."""
@@ -105,7 +104,7 @@ def span(node: Any) -> tuple[int, int]:
     return node.loc.start, node.loc.end
 
 
-def at(node: Any) -> tuple[Json, Json]:
+def at(node: Any) -> tuple[int, int]:
     """Return the line and the column of a node."""
     return node.loc.start_token.line, node.loc.start_token.column
 
