@@ -74,9 +74,8 @@ def _of_query(item: Mapping[str, Json], request: Request) -> Violation:
 
 def _is_of_status(message: str) -> bool:
     """Whether a text says the status of an answer of HTTP by its number and in its words, or has no words."""
-    text = message.lower()
-    said = (one for one in HTTPStatus if one.phrase.lower() in text or "status" in text)
-    return not text.strip() or any(re.search(rf"\b{one.value}\b", text) for one in said)
+    said = (one for one in HTTPStatus if "status" in message.lower() or one.phrase.lower() in message.lower())
+    return not message.strip() or any(re.search(rf"\b{one.value}\b", message) for one in said)
 
 
 def _variable(path: Json, request: Request) -> str:

@@ -672,7 +672,7 @@ def _located(error: Violation) -> list[tuple[Json, Json]]:
 
 
 def _placed(error: Violation, document: Document) -> list[g.FieldNode]:
-    """Return the fields at the place of an error without a path. A right or a limit needs none of the only root field."""
+    """Return the fields at the place of an error without a path; for a right or a limit the only root field."""
     if error.code.upper().startswith("GRAPHQL_"):
         return []
     roots = document.selected(document.operations)

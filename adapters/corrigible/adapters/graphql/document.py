@@ -199,7 +199,7 @@ class Document:
         return found
 
     def called_at(self, places: Collection[tuple[Json, Json]]) -> list[g.FieldNode]:
-        """Return the fields that are called at places, by their names or by arguments; a leaf without any is no call."""
+        """Return the fields that are called at places, by their names or arguments; a leaf without any is no call."""
         out = dict[int, g.FieldNode]()
         for node in [one.node for one in self.contexts.values() if one.node.loc and at(one.node) in places]:
             while isinstance(node, g.NameNode | g.ArgumentNode | g.ValueNode | g.ObjectFieldNode):
@@ -379,9 +379,8 @@ class Document:
         others = self._other_fields(above) if taking and not alike and len(fits) != 1 else []
         for one in others:
             yield Fix(f"Select {one}: it takes this argument.", ((*span(above.name), one),))
-        told = (
-            sorted(self._told.intersection(taking)) or [one for one in required if one in taking][: len(required) == 1]
-        )
+        only = [one for one in required if one in taking][: len(required) == 1]
+        told = sorted(self._told.intersection(taking)) or only
         may_be = alike or ([] if others else (fits if len(fits) == 1 else told))
         for one in may_be:
             yield Fix(f"Name the argument {one}, if it is what was meant.", ((*span(node.name), one),))
@@ -484,8 +483,7 @@ class Document:
         kind = g.get_named_type(self.contexts[id(node)].definition.type)
         if node.selection_set is not None:
             start, end = span(node.selection_set)
-            while self.text[start - 1] in " \t\n":
-                start -= 1
+            start = len(self.text[:start].rstrip(" \t\n"))
             yield Fix("It has no fields: select it without any.", ((start, end, ""),), True)
             return
         fields = getattr(kind, "fields", {})
@@ -497,12 +495,8 @@ class Document:
 
     def spread(self, node: Any, *_: Any) -> Iterator[Fix]:
         name = node.name.value if isinstance(node, g.FragmentSpreadNode) else ""
-        found = list(
-            self._on_other_type(
-                next((one for one in self._every(g.FragmentDefinitionNode) if one.name.value == name), node)
-            )
-        )
-        yield from found or self._without(node)
+        fragments = (one for one in self._every(g.FragmentDefinitionNode) if one.name.value == name)
+        yield from [*self._on_other_type(next(fragments, node))] or self._without(node)
 
     def overlap(self, *nodes: Any) -> Iterator[Fix]:
         """Give the second of two different fields of one name an alias."""
@@ -682,8 +676,8 @@ def _are_alike(kinds: Sequence[Any], nodes: Sequence[Any]) -> bool:
 
 
 def _in_one_sense(name: str, args: Mapping[str, Any], free: Sequence[str]) -> list[str]:
-    """Return the only argument that any API uses in the sense of a name, as the size of a page. A text may be a cursor."""
-    said = {one: " ".join(name_words(one)) for one in (name, *free)}
+    """Return the only argument that any API uses in the sense of a name: the size of a page. A text may be more."""
+    said = {one: "".join(name_words(one)) for one in (name, *free)}
     group = next((names for names in SYNONYMS if said[name] in names), ())
     found = [one for one in free if said[one] in group]
     is_only = len(found) == 1 and said[found[0]] != said[name]
