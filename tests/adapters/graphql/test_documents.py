@@ -87,7 +87,7 @@ def outcome(judge: Engine, request: Request, answer: Json, status: int = 200) ->
     "server",
     [
         *("absinthe", "apollo", "ariadne", "gophers", "gqlgen", "graphql-java"),
-        *("mercurius", "perl", "ruby", "strawberry", "webonyx", "yoga"),
+        *("mercurius", "perl", "py-gql", "ruby", "strawberry", "tailcall", "webonyx", "yoga"),
     ],
 )
 def test_recorded(server: str) -> None:

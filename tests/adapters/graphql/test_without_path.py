@@ -140,3 +140,14 @@ def test_a_custom_scalar_is_asked_for_where_its_name_is(desks: Engine, name: str
     body: Json = {"query": text, "variables": {"i": {"desk": "D1", "hours": 9, "guest": "b", "note": "b"}}}
     asks = outcome(desks, posted(body), refused(message, text.index("input") + 1))["asks"]
     assert asks == ["/body/variables/i/guest"]
+
+
+def test_a_mutation_that_failed_inside_of_its_field_has_run(desks: Engine) -> None:
+    text = 'mutation { hold(input: {desk: "D1", hours: 9}) { notes(about: "y") } }'
+    for data in ({"data": None}, {}):
+        for message in ('about must be one of "chair", "yard"', "about is too short (minimum is 3 characters)"):
+            answer = refused(message, text.index("notes") + 1, extensions={"code": "BAD_USER_INPUT"})
+            assert isinstance(answer, dict)
+            feedback = told(desks, text, {**answer, **data})
+            flagged = [one["safety"].get("requires_confirmation", False) for one in feedback["suggestions"]]
+            assert flagged and (all(flagged) or not data)

@@ -166,11 +166,14 @@ class GraphQlDescription(Described):
         operation = document.operation(sent.operation)
         if operation is None or operation.operation is not g.OperationType.MUTATION:
             return suggestions
-        called = [key(one) for one in document.selected([operation])]
+        roots = document.selected([operation])
+        called, placed = [key(one) for one in roots], [one for error in errors for one in _placed(error, document)]
         paths = [path for one in errors if isinstance(path := one.native.get("path"), list) and path[:1]]
         failed = {str(path[0]) for path in paths}.intersection(called)
         is_run = isinstance(body, dict) and "data" in body and not paths and not self.mended(request, errors, "")
-        if not (failed or is_run) or (len(called) == 1 and not any(map(document.is_in_answer, paths))):
+        if not (failed or is_run) or (
+            len(called) == 1 and all(one in roots for one in placed) and not any(map(document.is_in_answer, paths))
+        ):
             return suggestions
         data = body.get("data") if isinstance(body, dict) else None
         return [self._after_a_part(one, request, sent, failed, isinstance(data, dict)) for one in suggestions]
