@@ -66,7 +66,6 @@ _LONGEST_TEST: Final = 256
 _LONGEST_MESSAGE: Final = 2000
 _DIAGNOSIS: Final = "The schema does not allow what was sent."
 _SYNTAX: Final = "The text is no document of GraphQL: mend its syntax."
-_NO_TEXT: Final = "Send the document of this hash beside it."
 _VALUE: Final = "A value is not what the schema takes."
 _OF_SYNTAX: Final = ("Unexpected", "unexpected", "Expected", "expected", "Syntax", "syntax", "Parse", "parse")
 """Words of errors about a document that is none."""
@@ -144,7 +143,7 @@ class GraphQlDescription(Described):
         )
         if sent is None and isinstance(request.body, dict) and is_of_hash:
             absent = SchemaViolation("/body/query", "required", {"type": "string"}, MISSING)
-            return repair_of(ask(absent, request, _NO_TEXT), "The server does not know the hash.", "NO_DOCUMENT")
+            return repair_of(ask(absent, request, "Send the document, too."), "The hash is not known.", "NO_DOCUMENT")
         if sent is None or not errors:
             return None
         mending = Mending(self, request, sent, errors, group)
@@ -167,13 +166,12 @@ class GraphQlDescription(Described):
         if operation is None or operation.operation is not g.OperationType.MUTATION:
             return suggestions
         roots = document.selected([operation])
-        called, placed = [key(one) for one in roots], [one for error in errors for one in _placed(error, document)]
+        called = [key(one) for one in roots]
         paths = [path for one in errors if isinstance(path := one.native.get("path"), list) and path[:1]]
         failed = {str(path[0]) for path in paths}.intersection(called)
         is_run = isinstance(body, dict) and "data" in body and not paths and not self.mended(request, errors, "")
-        if not (failed or is_run) or (
-            len(called) == 1 and all(one in roots for one in placed) and not any(map(document.is_in_answer, paths))
-        ):
+        is_whole = len(roots) == 1 and all(one in roots for error in errors for one in _placed(error, document))
+        if not (failed or is_run) or (is_whole and not any(map(document.is_in_answer, paths))):
             return suggestions
         data = body.get("data") if isinstance(body, dict) else None
         return [self._after_a_part(one, request, sent, failed, isinstance(data, dict)) for one in suggestions]
