@@ -87,7 +87,7 @@ def outcome(judge: Engine, request: Request, answer: Json, status: int = 200) ->
     "server",
     [
         *("absinthe", "apollo", "ariadne", "gophers", "gqlgen", "graphql-java"),
-        *("mercurius", "perl", "ruby", "strawberry", "webonyx", "yoga"),
+        *("mercurius", "perl", "py-gql", "ruby", "strawberry", "tailcall", "webonyx", "yoga"),
     ],
 )
 def test_recorded(server: str) -> None:
@@ -440,6 +440,7 @@ def inn(tmp_path: Path) -> Engine:
             "{ find { name __typename id } }",
             [f"{{ ... on {one} {{ name id }} __typename }}" for one in ("Room", "Guest")],
         ),
+        ("{ find { id } }", ["{ ... on Room { id } ... on Guest { id } ... on Stay { id } }"]),
         ("{ find { id beds } }", ["{ ... on Room { id beds } }"]),
         ("{ find { beds email } }", ["{ ... on Room { beds } ... on Guest { email } }"]),
         ("{ find { beds } }", ["{ ... on Room { beds } }"]),

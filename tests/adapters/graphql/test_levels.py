@@ -167,3 +167,67 @@ def test_a_text_like_the_name_of_a_variable_is_a_text(judge: Engine) -> None:
     body = {"query": 'query ($to: String!) { thingByCode(code: "to") { code } }', "variables": {"to": "x"}}
     found = outcome(judge, posted(body), refused('Variable "$to" is never used.', 8), 400)
     assert 'code: "to"' in str(found)
+
+
+PAGED = """
+type Query { a(limit: Int, floor: Int): [T!]!  b(first: Int, after: String): [T!]!  c(pageSize: Int, page: Int): [T!]!
+  d(take: Int!, skip: Int): [T!]! }
+type T { id: ID! }
+"""
+PAGES = ["first", "limit", "take", "top", "count", "pageSize", "page_size", "perPage", "maxResults"]
+"""Words for the size of a page."""
+
+
+@pytest.mark.parametrize("written", PAGES)
+@pytest.mark.parametrize(("field", "meant"), [("a", "limit"), ("b", "first"), ("c", "pageSize"), ("d", "take")])
+def test_the_size_of_a_page_keeps_its_value_under_the_name_that_is_there(
+    tmp_path: Path, written: str, field: str, meant: str
+) -> None:
+    (file := tmp_path / "paged.graphql").write_text(PAGED, "utf-8")
+    for text in ("{ %s(%s: 3) { id } }", "query($n: Int!) { %s(%s: $n) { id } }"):
+        body: Any = {"query": text % (field, written), "variables": {"n": 3} if "$" in text else {}}
+        found = outcome(build_engine([], file), posted(body), refused(f"Unknown argument {written}"))
+        way = "sends" if written == "page_size" and meant == "pageSize" else "confirms"
+        assert written == meant or found[way] == {**body, "query": text % (field, meant)}
+
+
+@pytest.mark.parametrize("arguments", ["limit: String", "count: Int, top: Int", "offset: Int", "floor: Int"])
+def test_where_none_or_several_have_the_sense_of_a_name_no_other_takes_its_value(
+    tmp_path: Path, arguments: str
+) -> None:
+    (file := tmp_path / "page.graphql").write_text(f"type Query {{ a({arguments}): Int }}", "utf-8")
+    found = outcome(build_engine([], file), posted({"query": "{ a(first: 3) }"}), refused("Unknown argument first"))
+    assert found == {"asks": [], "confirms": {"query": "{ a }"}}
+
+
+def test_a_field_of_several_types_is_a_choice_where_its_types_differ(tmp_path: Path) -> None:
+    schema = "type Query { all: [Any!]! } union Any = A | B type A { id: ID! n: Int! } type B { id: ID! n: String! }"
+    (file := tmp_path / "any.graphql").write_text(schema, "utf-8")
+    for text, ways in (("{ all { id } }", 1), ("{ all { n } }", 2), ("{ all { id n } }", 2)):
+        confirmed = outcome(build_engine([], file), posted({"query": text}), refused("no such field id n"))["confirms"]
+        both = {"query": "{ all { ... on A { id } ... on B { id } } }"}
+        assert confirmed == (both if ways == 1 else ways)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("{ found { ... on Person { email } } }", "Owner"),
+        ("{ found { ...P } } fragment P on OwnerInfo { id email }", "Owner"),
+        ("{ found { ... on Item { code size { width } } } }", "Thing"),
+        ("{ found { ... on Item { code email } } }", ""),
+        ("{ found { ... on Item { __typename } } }", ""),
+    ],
+)
+def test_a_fragment_on_no_type_is_on_the_only_one_that_has_its_fields(judge: Engine, text: str, meant: str) -> None:
+    unknown = next(one for one in ("Person", "OwnerInfo", "Item") if one in text)
+    found = outcome(judge, posted({"query": text}), refused(f"Internal error: UnknownType('{unknown}')"), 500)
+    sent = {"query": text.replace(unknown, meant)}
+    assert found == ({"asks": [], "confirms": sent} if meant else {"asks": ["/body/query"], "confirms": 1})
+
+
+@pytest.mark.parametrize("told", ["PersistedQueryNotFound", "Persisted query was not found"])
+def test_a_document_of_an_unknown_hash_is_asked_for(judge: Engine, told: str) -> None:
+    body: Any = {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": "0" * 64}}}
+    assert outcome(judge, posted(body), refused(told))["asks"] == ["/body/query"]
+    assert outcome(judge, posted(body), refused("Internal error")) == {"silent": True}

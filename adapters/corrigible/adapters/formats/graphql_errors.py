@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Final
 
 from corrigible.rules.pointer import escape
@@ -60,12 +61,21 @@ def holds_something(data: Json) -> bool:
 def _of_query(item: Mapping[str, Json], request: Request) -> Violation:
     """Return an error at the variable that it refuses; what is wrong in the query's text has no place."""
     message, extensions = str(item["message"]), item.get("extensions")
+    inner = extensions.get("message") if isinstance(extensions, dict) else None
+    message = inner if isinstance(inner, str) and _is_of_status(message) and not _is_of_status(inner) else message
     code = text(extensions if isinstance(extensions, dict) else item, "code")
     told = (one for one in told_in(message, request) if one.pointer.startswith("/body/variables"))
     place, variable = next(told, Told("", message)), _variable(item.get("path"), request)
     left_out = ("path",) if variable else ()
     native = {name: one for name, one in others(item).items() if one is not None and name not in left_out}
-    return Violation(code, message, variable or place.pointer, place.keyword, native=native)
+    printed = message if place.text != message else ""
+    return Violation(code, place.text, variable or place.pointer, place.keyword, native=native, printed=printed)
+
+
+def _is_of_status(message: str) -> bool:
+    """Whether a text says the status of an answer of HTTP by its number and in its words, or has no words."""
+    said = (one for one in HTTPStatus if "status" in message.lower() or one.phrase.lower() in message.lower())
+    return not message.strip() or any(re.search(rf"\b{one.value}\b", message) for one in said)
 
 
 def _variable(path: Json, request: Request) -> str:

@@ -146,8 +146,8 @@ def told_in(message: str, request: Request) -> list[Told]:
 
 def _told(shape: TextShape, found: re.Match[str], text: str, request: Request) -> Told:
     groups = found.groupdict()
-    place, sentence = groups.get("place"), groups.get("text") or text
-    parts = steps(place) if place else [groups["name"]] if groups.get("name") else []
+    place, sentence = groups.get("place") or "", groups.get("text") or text
+    parts = [*([groups["name"]] if groups.get("name") and place[:1] in ("", ".", "[") else []), *steps(place)]
     part = part_of(groups.get("part") or shape.part)
     told = shape.around + to_pointer(parts) if shape.around else pointer(parts, request, place=part)
     for keyword, pattern in shape.steps:

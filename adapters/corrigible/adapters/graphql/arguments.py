@@ -39,6 +39,7 @@ _NOT_NULL: Final[Mapping[str, Json]] = {"not": {"type": "null"}}
 """What is known of a custom scalar."""
 _MEDIA: Final = "application/json"
 _MOST_VALUES: Final = 200
+_SHORT: Final = 2
 
 
 def json_schema(kind: Any) -> dict[str, Json]:
@@ -218,6 +219,11 @@ class Call:
     def is_repeated_in(self, message: str) -> bool:
         """Whether a message has a value as a word of its own."""
         return any(has_word(message, scalar_text(one.value)) for one in self.values())
+
+    def is_named_in(self, message: str) -> bool:
+        """Whether a message has the name of what is sent as a word of its own."""
+        names, text = {segments(one.pointer)[-1] for one in self.values()}, message.replace(".", " ")
+        return any(len(one) > _SHORT and has_word(text, one) for one in names)
 
     def place(self, pointer: str) -> tuple[Any, str]:
         """Return the node that a place of the call leads to; of a variable its place in the request. Neither: None."""

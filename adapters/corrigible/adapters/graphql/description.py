@@ -19,7 +19,7 @@ from corrigible.adapters.formats.statement import complete, has_word, is_down, i
 from corrigible.adapters.operation import Operations
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.errors import Place as FilePlace
-from corrigible.rules.pointer import escape, segments, value_at
+from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.json_schema import members
@@ -57,7 +57,7 @@ from .arguments import (
     printed,
 )
 from .document import Document, Fix, Problem, key, meant_instead
-from .splice import Splice, parsed, removed, span, spliced, written
+from .splice import Splice, at, parsed, removed, span, spliced, written
 
 _MOST_ROUNDS: Final = 8
 _MOST_OPTIONS: Final = 5
@@ -138,6 +138,12 @@ class GraphQlDescription(Described):
         Some servers execute a document first: then one of their errors is about what is wrong with it.
         """
         sent = Sent.of(request)
+        is_of_hash = any(
+            {"persisted", "query"} <= {*words(f"{one.code} {one.message}"[:_LONGEST_MESSAGE])} for one in errors
+        )
+        if sent is None and isinstance(request.body, dict) and is_of_hash:
+            absent = SchemaViolation("/body/query", "required", {"type": "string"}, MISSING)
+            return repair_of(ask(absent, request, "Send the document, too."), "The hash is not known.", "NO_DOCUMENT")
         if sent is None or not errors:
             return None
         mending = Mending(self, request, sent, errors, group)
@@ -159,11 +165,13 @@ class GraphQlDescription(Described):
         operation = document.operation(sent.operation)
         if operation is None or operation.operation is not g.OperationType.MUTATION:
             return suggestions
-        called = [key(one) for one in document.selected([operation])]
+        roots = document.selected([operation])
+        called = [key(one) for one in roots]
         paths = [path for one in errors if isinstance(path := one.native.get("path"), list) and path[:1]]
         failed = {str(path[0]) for path in paths}.intersection(called)
         is_run = isinstance(body, dict) and "data" in body and not paths and not self.mended(request, errors, "")
-        if not (failed or is_run) or (len(called) == 1 and not any(map(document.is_in_answer, paths))):
+        is_whole = len(roots) == 1 and all(one in roots for error in errors for one in _placed(error, document))
+        if not (failed or is_run) or (is_whole and not any(map(document.is_in_answer, paths))):
             return suggestions
         data = body.get("data") if isinstance(body, dict) else None
         return [self._after_a_part(one, request, sent, failed, isinstance(data, dict)) for one in suggestions]
@@ -208,17 +216,20 @@ class GraphQlDescription(Described):
 
         Where no field is named, as where a custom scalar is refused, it is the only one with a value that is repeated.
         """
-        request, path = exchange.request, error.native.get("path")
-        sent = Sent.of(request)
+        request, sent = exchange.request, Sent.of(exchange.request)
         ast = parsed(sent.text) if sent is not None else None
         if sent is None or ast is None:
             return None
         document = Document(self.schema, sent.text, ast, sent.variables)
-        is_placed = isinstance(path, list)
-        nodes = [document.answered_by(path)] if isinstance(path, list) else document.calls()
-        fields = [one for one in nodes if isinstance(one, g.FieldNode)]
+        path = error.native.get("path")
+        placed = [document.answered_by(path)] if isinstance(path, list) else _placed(error, document)
+        is_known = isinstance(path, list) or bool(error.code) or told_state(error.message) is not None
+        fields = [one for one in placed or document.calls() if isinstance(one, g.FieldNode)]
         calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in fields]
-        calls = [one for one in calls if is_placed or one.is_repeated_in(error.message)]
+        at_variable = ((call, one) for call in calls for one in call.values() if error.pointer)
+        held = [(call, one.pointer) for call, one in at_variable if call.place(one.pointer)[1] == error.pointer]
+        named = (one for one in calls if placed and (is_known or one.is_named_in(error.message)))
+        calls = [call for call, _ in held] or [*named] or [one for one in calls if one.is_repeated_in(error.message)]
         if len(calls) != 1:
             return None
         call = calls[0]
@@ -226,6 +237,7 @@ class GraphQlDescription(Described):
         every = {**error.native, **(told if isinstance(told, dict) else {})}
         more = {name: one for name, one in every.items() if name not in _NOT_TOLD}
         body: dict[str, Json] = {**more, "message": error.message}
+        body |= {"pointer": held[0][1].removeprefix("/body")} if held else {}
         inner = replace(
             exchange,
             request=call.request(),
@@ -289,8 +301,7 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
     if is_down(message) or (is_fault(message) and _OF_INPUT.isdisjoint(in_code)):
         return _FAULT
     told_names = [one.rpartition(".")[2] for one in extensions.values() if isinstance(one, str)]
-    text = message[:_LONGEST_MESSAGE].replace(".", " ")
-    is_named = not names.isdisjoint(told_names) or any(len(one) > _SHORT and has_word(text, one) for one in names)
+    is_named = not names.isdisjoint(told_names) or call.is_named_in(message[:_LONGEST_MESSAGE])
     is_named |= told_state(message) is None and call.is_repeated_in(message)
     is_state = not _OF_STATE.isdisjoint(in_code) or (_OF_INPUT.isdisjoint(in_code) and not is_named)
     if not code:
@@ -298,7 +309,6 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
     return _CONFLICT if is_state else _LEAST_STATUS
 
 
-_SHORT: Final = 2
 _OF_A_VARIABLE: Final = 2
 """Slashes of the place of a variable: those that nothing declares are no mistake."""
 
@@ -511,7 +521,7 @@ class Mending:
         for context in document.contexts.values() if places else ():
             kind, node = g.get_named_type(context.expected), context.node
             is_number = isinstance(node, g.IntValueNode | g.FloatValueNode)
-            if is_number and _at(node) in places and g.is_scalar_type(kind) and not g.is_specified_scalar_type(kind):
+            if is_number and at(node) in places and g.is_scalar_type(kind) and not g.is_specified_scalar_type(kind):
                 self._note("Write the number as a text.")
                 self._marks.append(node)
                 self._is_sure = self._is_sure and self._kind == "query"
@@ -575,7 +585,7 @@ class Mending:
         places, words = list[tuple[Json, Json]](), set[str]()
         for mark in self._marks:
             if isinstance(mark, g.Node) and mark.loc is not None:
-                places.append(_at(mark))
+                places.append(at(mark))
                 name = getattr(mark, "name", None) or getattr(getattr(mark, "variable", None), "name", None) or mark
                 words.add(str(getattr(name, "value", "")))
             elif isinstance(mark, str | int | float):
@@ -640,9 +650,12 @@ class Mending:
         edited = call.outward(suggestion)
         if edited is None or (self._sent.base == "/query" and (edited.ops or edited.asked)):
             return None
+        ast = parsed(text := spliced(self._text, edited.splices))
+        if ast is None or self._document(text, ast).wrong_values():
+            return None
         out = {name: one for name, one in suggestion.items() if name not in ("patch", "placeholders", "verification")}
         out["parameters"] = {}
-        if patch := self._patch(spliced(self._text, edited.splices), edited.ops, edited.asked):
+        if patch := self._patch(text, edited.ops, edited.asked):
             out["patch"] = patch
         if edited.asked:
             whom = next(str(one["ask"]) for one in suggestion["placeholders"])
@@ -652,16 +665,20 @@ class Mending:
         return out
 
 
-def _at(node: Any) -> tuple[Json, Json]:
-    """Return the line and the column of a node."""
-    return g.get_location(node.loc.source, node.loc.start)
-
-
 def _located(error: Violation) -> list[tuple[Json, Json]]:
     """Return the lines and columns that an error tells."""
     listed = error.native.get("locations")
     places = listed if isinstance(listed, list) else ()
     return [(one.get("line"), one.get("column")) for one in places if isinstance(one, dict)]
+
+
+def _placed(error: Violation, document: Document) -> list[g.FieldNode]:
+    """Return the fields at the place of an error without a path; for a right or a limit the only root field."""
+    if error.code.upper().startswith("GRAPHQL_"):
+        return []
+    roots = document.selected(document.operations)
+    is_of_all = len(roots) == 1 and error.code.upper() in _STATUSES
+    return document.called_at(_located(error)) or (roots if is_of_all else [])
 
 
 def _plain(text: str) -> str:

@@ -12,13 +12,15 @@ from typing import Any, Final, NamedTuple
 import graphql as g
 from graphql import validation as v
 
+from corrigible.adapters.mapping.field_map import SYNONYMS
+from corrigible.adapters.mapping.operation import name_words
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.spelling import is_other_meaning
 from corrigible.rules.schema_repair.names import is_other_name, near_names
 from corrigible.schema.exchange import Json
 
-from .splice import Splice, removed, span
+from .splice import Splice, at, removed, span
 
 _MOST_NAMES: Final = 12
 _MOST_LEAVES: Final = 8
@@ -196,6 +198,16 @@ class Document:
             held = [field]
         return found
 
+    def called_at(self, places: Collection[tuple[Json, Json]]) -> list[g.FieldNode]:
+        """Return the fields that are called at places, by their names or arguments; a leaf without any is no call."""
+        out = dict[int, g.FieldNode]()
+        for node in [one.node for one in self.contexts.values() if one.node.loc and at(one.node) in places]:
+            while isinstance(node, g.NameNode | g.ArgumentNode | g.ValueNode | g.ObjectFieldNode):
+                node = self.contexts[id(node)].above
+            if isinstance(node, g.FieldNode) and (node.arguments or self._is_root(self.contexts[id(node)].parent)):
+                out[id(node)] = node
+        return [*out.values()]
+
     def is_in_answer(self, path: Sequence[Json]) -> bool:
         """Whether a path leads behind a root field; into its arguments, as some of gqlgen do, the field has not run."""
         roots = [one for one in self.selected(self.operations) if key(one) == path[0]]
@@ -247,10 +259,12 @@ class Document:
         beside = [one for one in selected if one.name.value not in fields]
         together = [one for one in types if all(_has(one, other) for other in beside)]
         nodes, owners = (beside, together) if together else ([node], [one for one in types if _has(one, node)])
-        for owner in owners:
-            is_sure = len(nodes) == sum(_has(one, other) for one in types for other in nodes)
-            said = f"Select it where the object is of type {owner}."
-            yield Fix(said, self._moved(nodes, (f"... on {owner}",)), is_sure)
+        is_sure = len(nodes) == sum(_has(one, other) for one in types for other in nodes)
+        for several in (
+            [owners] if len(owners) == len(types) and _are_alike(types, nodes) else [[one] for one in owners]
+        ):
+            said = f"Select it where the object is of type {' or '.join(map(str, several))}."
+            yield Fix(said, self._moved(nodes, *((f"... on {one}",) for one in several)), is_sure)
         if not (near or told or owners):
             found = [] if self._is_root(context.parent) else list(self._on_other_level(node, beside))
             yield from found or self._without(node)
@@ -316,11 +330,10 @@ class Document:
             if is_here or len(nodes) > 1 or not isinstance(inner, g.FieldNode):
                 return
 
-    def _moved(self, nodes: Sequence[Any], way: Sequence[str]) -> tuple[Splice, ...]:
-        """Return the splices that put selections inside of others."""
-        text = self._written(nodes, " ")
-        for one in reversed(way):
-            text = f"{one} {{ {text} }}"
+    def _moved(self, nodes: Sequence[Any], *ways: Sequence[str]) -> tuple[Splice, ...]:
+        """Return the splices that put selections inside of others, once for each way."""
+        inner = self._written(nodes, " ")
+        text = " ".join(" { ".join([*way, inner]) + " }" * len(way) for way in ways)
         return ((*span(nodes[0]), text), *(removed(one, self.text) for one in nodes[1:]))
 
     def _written(self, nodes: Sequence[Any], between: str = ", ") -> str:
@@ -353,25 +366,25 @@ class Document:
             yield from moved
             return
         name, taking = node.name.value, [one for one in free if _takes(args[one].type, node.value)]
-        if meant := meant_instead(name, free, required):
+        alike = _in_one_sense(name, args, taking)
+        if not alike and (meant := meant_instead(name, free, required)):
             yield self._other_value(node, meant, args[meant].type)
             taking = []
             if meant in required:
                 return
-        if near := [one for one in near_names(name, free) if one in taking]:
+        if near := [one for one in near_names(name, free) if one in taking and not alike]:
             yield from _renamed("Name the argument", node.name, name, near)
             return
         fits = [one for one in taking if self._is_for(args[one].type, node.value)]
-        others = self._other_fields(above) if taking and len(fits) != 1 else []
+        others = self._other_fields(above) if taking and not alike and len(fits) != 1 else []
         for one in others:
             yield Fix(f"Select {one}: it takes this argument.", ((*span(above.name), one),))
-        told = (
-            sorted(self._told.intersection(taking)) or [one for one in required if one in taking][: len(required) == 1]
-        )
-        may_be = [] if others else (fits if len(fits) == 1 else told)
+        only = [one for one in required if one in taking][: len(required) == 1]
+        told = sorted(self._told.intersection(taking)) or only
+        may_be = alike or ([] if others else (fits if len(fits) == 1 else told))
         for one in may_be:
             yield Fix(f"Name the argument {one}, if it is what was meant.", ((*span(node.name), one),))
-            if one in required and one not in fits and not {*words(name)} <= {*words(one)}:
+            if one in required and one not in [*fits, *alike] and not {*words(name)} <= {*words(one)}:
                 yield self._other_value(node, one, args[one].type)
         if not (others or may_be):
             whole = len(above.arguments or ()) == 1
@@ -448,6 +461,7 @@ class Document:
             is_taken = g.is_composite_type
         near = near_names(node.name.value, [name for name, one in self.schema.type_map.items() if is_taken(one)])
         yield from _renamed("Name the type", node, node.name.value, near)
+        yield from () if near else self._on_other_type(above)
 
     def directive(self, node: g.DirectiveNode) -> Iterator[Fix]:
         near = near_names(node.name.value, [one.name for one in self.schema.directives])
@@ -469,8 +483,7 @@ class Document:
         kind = g.get_named_type(self.contexts[id(node)].definition.type)
         if node.selection_set is not None:
             start, end = span(node.selection_set)
-            while self.text[start - 1] in " \t\n":
-                start -= 1
+            start = len(self.text[:start].rstrip(" \t\n"))
             yield Fix("It has no fields: select it without any.", ((start, end, ""),), True)
             return
         fields = getattr(kind, "fields", {})
@@ -482,12 +495,8 @@ class Document:
 
     def spread(self, node: Any, *_: Any) -> Iterator[Fix]:
         name = node.name.value if isinstance(node, g.FragmentSpreadNode) else ""
-        found = list(
-            self._on_other_type(
-                next((one for one in self._every(g.FragmentDefinitionNode) if one.name.value == name), node)
-            )
-        )
-        yield from found or self._without(node)
+        fragments = (one for one in self._every(g.FragmentDefinitionNode) if one.name.value == name)
+        yield from [*self._on_other_type(next(fragments, node))] or self._without(node)
 
     def overlap(self, *nodes: Any) -> Iterator[Fix]:
         """Give the second of two different fields of one name an alias."""
@@ -658,6 +667,21 @@ def _objects(kind: Any) -> dict[str, Any]:
     free = [name for name, one in fields.items() if not any(map(g.is_required_argument, one.args.values()))]
     found = {name: g.get_named_type(fields[name].type) for name in free}
     return {name: one for name, one in found.items() if hasattr(one, "fields")}
+
+
+def _are_alike(kinds: Sequence[Any], nodes: Sequence[Any]) -> bool:
+    """Whether fields have the same types on all of a few types, so that they can be selected on each."""
+    found = {one.name.value: {str(kind.fields[one.name.value].type) for kind in kinds} for one in nodes}
+    return 0 < len(kinds) <= _MOST_NAMES and all(len(one) == 1 for one in found.values())
+
+
+def _in_one_sense(name: str, args: Mapping[str, Any], free: Sequence[str]) -> list[str]:
+    """Return the only argument that any API uses in the sense of a name: the size of a page. A text may be more."""
+    said = {one: "".join(name_words(one)) for one in (name, *free)}
+    group = next((names for names in SYNONYMS if said[name] in names), ())
+    found = [one for one in free if said[one] in group]
+    is_only = len(found) == 1 and said[found[0]] != said[name]
+    return found if is_only and g.get_named_type(args[found[0]].type) is not g.GraphQLString else []
 
 
 def _takes(kind: Any, node: Any) -> bool:

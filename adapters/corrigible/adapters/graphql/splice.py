@@ -104,11 +104,15 @@ def span(node: Any) -> tuple[int, int]:
     return node.loc.start, node.loc.end
 
 
+def at(node: Any) -> tuple[int, int]:
+    """Return the line and the column of a node."""
+    return node.loc.start_token.line, node.loc.start_token.column
+
+
 def removed(node: Any, text: str) -> Splice:
     """Return the splice that takes a node away, with the comma or blanks behind it, of the last one before it."""
     start, end = span(node)
-    while end < len(text) and text[end] in " ,\t":
-        end += 1
+    end = len(text) - len(text[end:].lstrip(" ,\t"))
     while text[end : end + 1] in (")", "]") and text[start - 1] in " ,\t":
         start -= 1
     return start, end, ""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from corrigible.rules.pointer import segments
+from corrigible.rules.safety.decisive import word_set
 
 from .likeness import VARIABLE, Profile, Rarity
 from .mapping import Constant, Equivalence, FieldMapping, OperationMapping, OperationName, ValueMapping
@@ -133,12 +134,11 @@ def unit_conversion(source: Field, target: Field) -> str | None:
     return CONVERTED.get((one, other))
 
 
-_SYNONYMS: Final = (
-    *(frozenset({"per page", "limit", "page size", "pagesize", "max result", "max item", "page limit", "count"}),),
-    *(frozenset({"q", "query", "keyword", "search", "search term", "text"}),),
-    *(frozenset({"since", "after"}), frozenset({"before", "until"})),
+SYNONYMS: Final = (
+    word_set("first limit take top count perpage pagesize maxresult maxitem pagelimit"),
+    *map(word_set, ("q query keyword search searchterm text", "since after", "before until", "offset skip")),
 )
-"""Names of arguments that any API uses in one sense, in the form of `name_words`."""
+"""Names of arguments that any API uses in one sense: their `name_words` as one."""
 _SURE: Final = 1.0
 _SPLIT: Final = 0.9
 _SYNONYM: Final = 0.85
@@ -336,8 +336,8 @@ class _Matcher:
                     self.take(child, same[0], score)
         if one.pointer in ("/query", "/body"):
             for child in self._free(one):
-                group = next((names for names in _SYNONYMS if " ".join(child.words) in names), None)
-                near = [c for c in self._free_targets(other) if group and " ".join(c.words) in group]
+                group = next((names for names in SYNONYMS if "".join(child.words) in names), None)
+                near = [c for c in self._free_targets(other) if group and "".join(c.words) in group]
                 if len(near) == 1:
                     self.take(child, near[0], _SYNONYM)
 
