@@ -6,6 +6,7 @@ A similar value is used only if no other is as similar and little depends on it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -65,12 +66,21 @@ def lost_values(
         elif isinstance(value, Mapping | list):
             is_lost = finding.at(after, place) is MISSING  # what was empty may be filled
         else:
-            is_lost = not (_repeated(before, after, place) or _is_first(before, place))
+            is_same = _is_first(before, place) or _is_json_of(value, finding.at(after, place))
+            is_lost = not (is_same or _repeated(before, after, place))
         if is_lost and not _contained(text(value), unclaimed, whole):
             if looked_up and _stood_for(value, place, fresh, unclaimed):
                 continue
             lost_pointers.append(place)
     return lost_pointers
+
+
+def _is_json_of(value: Json, now: Json) -> bool:
+    """Whether a text says in JSON (RFC 8259) the object or list that its place holds now."""
+    try:
+        return isinstance(value, str) and isinstance(now, Mapping | list) and json.loads(value) == now
+    except (ValueError, RecursionError):
+        return False
 
 
 def _elsewhere(before: Mapping[str, Any], after: Mapping[str, Any], steps: Iterable[Json]) -> dict[str, Json]:
