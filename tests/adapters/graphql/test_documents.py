@@ -41,7 +41,9 @@ input Range { from: String! to: String! }
 
 @cache
 def engine(schema: Path) -> Engine:
-    return build_engine([], schema)
+    made = build_engine([], schema)
+    made.clock = None  # steps are counted: a busy machine is no failure
+    return made
 
 
 @pytest.fixture
