@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, Final, NamedTuple
 
 import graphql as g
@@ -23,6 +24,7 @@ from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
 from corrigible.rules.schema_repair.values import ONLY_ASKED
 from corrigible.schema.document import Leaf, leaves, scalar_text
+from corrigible.schema.edit import NotApplicable, apply_operation
 from corrigible.schema.exchange import Json, Request
 
 from .document import Document
@@ -176,13 +178,11 @@ def literal(node: Any, variables: Mapping[str, Json] | None = None) -> Json:
     return None
 
 
-def after(document: Mapping[str, Json], ops: Sequence[Mapping[str, Any]]) -> Any:
+def after(document: dict[str, Json], ops: Sequence[Mapping[str, Any]]) -> Any:
     """Return a document after operations on it; None where one cannot be done."""
-    import jsonpatch
-
     try:
-        return jsonpatch.apply_patch(document, ops)
-    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
+        return reduce(apply_operation, ops, document)
+    except NotApplicable:
         return None
 
 
