@@ -87,6 +87,7 @@ def test_what_python_reads_at_its_start_is_heeded() -> None:
     assert run(["corrigible"], shows, env={**os.environ, "PYTHONOPTIMIZE": "2"}).stdout == "2\n"
 
 
+@pytest.mark.nightly  # one process more that imports all: none is killed in a usual run
 def test_it_is_forked_again_after_what_forks_was_killed() -> None:
     before = run(["corrigible", "--version"]).stdout
     first = command._waiting()

@@ -48,7 +48,7 @@ OFTEN = (BASE, *(run for run in RUNS if run.startswith("in ") and run[3:] in LAN
 """The runs of each change. The others judge all cases in other words, or without a description, every night."""
 SAMPLED = (SHIPPED, EMPTY)
 """The runs that judge a sample of servers at each change, and all every night: they seldom differ from the base."""
-SAMPLE = [name for name in names() if crc32(name.encode()) % 4 == 0]
+SAMPLE = [name for name in names() if crc32(name.encode()) % 8 == 0]
 """A server more changes nothing of the rest."""
 
 
@@ -86,7 +86,7 @@ def test_no_answer_gets_worse_as_more_is_known(judged: list[Row], sampled: list[
     described = {(one.server, one.case): one for one in judged if one.run == BASE}
     right = [one for one in sampled if one.run == EMPTY and one.right]
     worse = [f"{one.server}: {one.case}" for one in right if is_worse(one, described[one.server, one.case])]
-    assert len(right) > 500
+    assert len(right) > 300
     assert len(worse) <= len(right) // 200, worse
 
 

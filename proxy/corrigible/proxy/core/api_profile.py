@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import orjson
@@ -21,7 +22,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ApiProfile:
     """An API we know something about: its adapter, its rules, its description."""
 
@@ -33,11 +34,10 @@ class ApiProfile:
     maps: Maps | None = None
     """Which of its operations can do what another one does."""
 
-    @property
+    @cached_property
     def described(self) -> Described | None:
-        if self.description is None and self.adapter.description is not None:
-            return self.adapter.description()
-        return None if isinstance(self.description, Undescribed) else self.description
+        own = self.description or (self.adapter.description and self.adapter.description())
+        return None if isinstance(own, Undescribed) else own
 
     @property
     def refuses_with_success(self) -> frozenset[str]:
