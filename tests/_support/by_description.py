@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +18,6 @@ from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
@@ -68,33 +67,18 @@ def followed(
     return None if feedback is None else apply(feedback, request, confirm=confirm)
 
 
-class Declares:
+class Declares(Described):
     """A description that declares names, and finds nothing wrong with any request."""
 
     def __init__(self, vocabulary: Vocabulary, operations: Mapping[str, str]) -> None:
-        self._vocabulary = vocabulary
-        self.operations = Operations(operations)
+        self._vocabulary, self._operations = vocabulary, Operations(operations)
 
-    def below(self, base: str) -> None:
-        return None
+    @property
+    def operations(self) -> Operations:
+        return self._operations
 
     def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         return self._vocabulary
-
-    def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
-        return ()
-
-    def misspellings(self, request: Request, operation: str) -> Sequence[SchemaViolation]:
-        return ()
-
-    def misplaced_members(self, request: Request, operation: str) -> Sequence[SchemaViolation]:
-        return ()
-
-    def nearest_operation(self, method: str, path: str) -> None:
-        return None
-
-    def facts(self, operation: str) -> Json:
-        return {}
 
 
 def errors_at_places(

@@ -73,9 +73,6 @@ class Description(Described):
     def vocabulary(self, operation: str, body: Json = None) -> Vocabulary:
         return NOTHING
 
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
-        return None
-
     def facts(self, operation: str) -> Json:
         return {"required": [], "properties": {"size": {"type": "integer", "maximum": 10}}}
 

@@ -74,7 +74,7 @@ class Described(Protocol):
         """Return other paths of the same operation: below the servers' base paths, with or without the last slash."""
         return None
 
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
+    def nearest_operation(self, request: Request) -> SchemaViolation | None:
         """Return what is wrong with a method and path that name no operation, with the near ones."""
         return None
 

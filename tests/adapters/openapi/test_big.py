@@ -141,6 +141,6 @@ def test_near_paths(github: Description, stripe: Description) -> None:
         (stripe, "/charges", "/v1/charges"),
         (stripe, "/v2/refund", "/v1/refunds"),
     ):
-        violation = description.nearest_operation("GET", path)
+        violation = description.nearest_operation(Request("GET", path))
         assert violation is not None
         assert violation.schema == {"enum": [meant]}

@@ -150,7 +150,7 @@ def test_a_misspelt_name_keeps_its_brackets(shop: Description) -> None:
 def test_the_path_that_may_have_been_meant(
     shop: Description, method: str, path: str, offered: list[str] | None
 ) -> None:
-    found = shop.nearest_operation(method, path)
+    found = shop.nearest_operation(Request(method, path))
     if offered is None:
         assert found is None
         return
@@ -160,7 +160,7 @@ def test_the_path_that_may_have_been_meant(
 
 
 def test_the_methods_of_a_known_path(shop: Description) -> None:
-    found = shop.nearest_operation("PUT", "/v2/orders/5")
+    found = shop.nearest_operation(Request("PUT", "/v2/orders/5"))
     assert found is not None
     assert (found.pointer, found.keyword, found.value, found.schema) == (
         "/method",
@@ -168,7 +168,7 @@ def test_the_methods_of_a_known_path(shop: Description) -> None:
         "PUT",
         {"enum": ["GET", "PATCH"]},
     )
-    assert shop.nearest_operation("GET", "/v2/orders/5") is None
+    assert shop.nearest_operation(Request("GET", "/v2/orders/5")) is None
 
 
 @pytest.mark.parametrize(
@@ -184,5 +184,5 @@ def test_the_methods_of_a_known_path(shop: Description) -> None:
 def test_the_known_paths_around_one_that_goes_on_below_them(
     shop: Description, method: str, path: str, around: list[str] | None
 ) -> None:
-    found = shop.nearest_operation(method, path)
+    found = shop.nearest_operation(Request(method, path))
     assert (found.keyword, found.schema["enum"]) == ("around", around) if found is not None else around is None

@@ -8,6 +8,7 @@ from google.protobuf import descriptor_pb2
 from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.adapters.protobuf.service_description import ProtobufDescription, near_names
 from corrigible.rules.schema_repair.route import UNSURE
+from corrigible.schema.exchange import Request
 from tests._support.rows import rows
 
 
@@ -35,7 +36,7 @@ def description() -> ProtobufDescription:
     ],
 )
 def test_methods_of_nearly_the_same_words(description: ProtobufDescription, method: str, meant: set[str]) -> None:
-    found = description.nearest_operation(f"/farm.Plots/{method}", "")
+    found = description.nearest_operation(Request(f"/farm.Plots/{method}", ""))
     names = set() if found is None else {path.rpartition("/")[2] for path in found.schema["enum"]}
     assert names == meant
 
@@ -43,10 +44,10 @@ def test_methods_of_nearly_the_same_words(description: ProtobufDescription, meth
 def test_the_method_of_the_same_name_in_another_service_comes_before_near_ones(
     description: ProtobufDescription,
 ) -> None:
-    found = description.nearest_operation("/farm.Fields/ListPlots", "")
+    found = description.nearest_operation(Request("/farm.Fields/ListPlots", ""))
     assert found is not None
     assert found.schema["enum"][0] == "/farm.Plots/ListPlots"
-    near = description.nearest_operation("/farm.Plots/ListField", "")
+    near = description.nearest_operation(Request("/farm.Plots/ListField", ""))
     assert near is not None
     assert near.schema["enum"][0] == "/farm.Fields/ListField"
 
@@ -128,13 +129,15 @@ def test_names_that_mean_a_method(name: str, service: str, names: list[str], mea
         ("FindBarn", "FindBarns", True),
         ("BatchGetBarn", "BatchGetBarns", True),
         ("BatchCloseBarn", "BatchCloseBarns", False),
+        ("GetBarnHealth", "BarnHealth", True),
+        ("GetHealth", "Health", False),
         # a verb of searching stands for no other verb
         ("FindBarns", "ListBarns", False),
     ],
 )
 def test_a_method_is_sent_unasked_only_where_the_name_is_the_same(name: str, meant: str, *, is_sure: bool) -> None:
     files = [_service("farm", "Farm", meant, "BatchGetDoors", "PaintRoof")]
-    found = ProtobufDescription(Descriptors(files)).nearest_operation(f"/farm.Farm/{name}", "")
+    found = ProtobufDescription(Descriptors(files)).nearest_operation(Request(f"/farm.Farm/{name}", ""))
     assert found is None or found.schema["enum"] != [f"/farm.Farm/{meant}"] or is_sure is not found.schema.get(UNSURE)
     assert not is_sure or (found is not None and found.schema == {"enum": [f"/farm.Farm/{meant}"]})
 
@@ -155,7 +158,7 @@ def test_a_method_is_sent_unasked_only_where_the_name_is_the_same(name: str, mea
 def test_a_service_is_meant_only_where_its_name_is_the_same(service: str, meant: str, *, is_sure: bool) -> None:
     package, _, name = meant.rpartition(".")
     found = ProtobufDescription(Descriptors([_service(package, name, "Open")])).nearest_operation(
-        f"/{service}/Open", ""
+        Request(f"/{service}/Open", "")
     )
     assert found is not None
     assert found.schema == {"enum": [f"/{meant}/Open"], **({} if is_sure else {UNSURE: True})}
@@ -201,7 +204,7 @@ def test_one_method_that_is_meant(method: str, meant: list[str], *, is_unsure: b
         _service("farm.barn", "Barn", "Health", "GetState", "SweepFloor"),
         _service("farm.silo", "NorthernSilo", "FillTower"),
     ]
-    found = ProtobufDescription(Descriptors(files)).nearest_operation(method, "")
+    found = ProtobufDescription(Descriptors(files)).nearest_operation(Request(method, ""))
     assert found is not None
     assert found.schema["enum"] == meant
     assert (found.schema.get(UNSURE) is True) is is_unsure

@@ -430,9 +430,6 @@ class Describes(Described):
     def vocabulary(self, operation: str, body: Any = None) -> Vocabulary:
         return NOTHING
 
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
-        return None
-
     def facts(self, operation: str) -> Any:
         return {}
 

@@ -45,8 +45,12 @@ class Places(Description):
             out.append(SchemaViolation("/path", "path", {"enum": ["/widgets/2"]}, request.path))
         return [one for one in out if not at or one.pointer == at]
 
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
-        return SchemaViolation("/path", "path", {"enum": ["/widgets"]}, path) if path == "/widgts" else None
+    def nearest_operation(self, request: Request) -> SchemaViolation | None:
+        return (
+            SchemaViolation("/path", "path", {"enum": ["/widgets"]}, request.path)
+            if request.path == "/widgts"
+            else None
+        )
 
 
 KNOWN, UNKNOWN = Operations({"POST /widgets": "CreateWidget", "POST /widgets/{id}": "Change"}), Operations({})

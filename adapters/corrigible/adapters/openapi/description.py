@@ -271,9 +271,9 @@ class Description:
         checks = self._checks(operation)
         return checks is not None and checks.takes_query(name)
 
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
+    def nearest_operation(self, request: Request) -> SchemaViolation | None:
         """Return near paths, or other methods of the same path, for a request that names no operation."""
-        return self._suggester.nearest(method, path)
+        return self._suggester.nearest(request.method, request.path)
 
     def refusals(self, operation: str) -> dict[str, tuple[str, ...]]:
         """Return the documented statuses of refusals, each with the error codes that its schema lists."""

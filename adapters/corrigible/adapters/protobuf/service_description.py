@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any, Final
 
+from corrigible.adapters.base import Described
 from corrigible.adapters.operation import ANY, NOTHING, Operations, Path, Vocabulary
 from corrigible.adapters.operation import MOST as MOST_PLACES
 from corrigible.rules.budget import spend
@@ -110,15 +112,18 @@ def _has_other_reading_verb(own: Sequence[str], other: Sequence[str]) -> bool:
 _MOST_NAMED: Final = 3
 
 
-class ProtobufDescription:
+class ProtobufDescription(Described):
     """The `Described` of some descriptors."""
 
     def __init__(self, descriptors: Descriptors) -> None:
         self._descriptors = descriptors
         self._constraints = Constraints(descriptors.pool)
         self._checker = MessageChecker(self._constraints)
-        self.operations = Operations(dict(_paths(descriptors)))
         self._facts: dict[str, dict[str, Json]] = {}
+
+    @cached_property
+    def operations(self) -> Operations:
+        return Operations(dict(_paths(self._descriptors)))
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
         """Return the violations of a request, misspelt names first; with `at` those at that place or below.
@@ -133,14 +138,6 @@ class ProtobufDescription:
         )
         return tuple(sorted(_once(violations), key=lambda violation: violation.keyword != "additionalProperties"))
 
-    def body_schemas(self, operation: str) -> dict[str, Json]:
-        """Return nothing: what a gateway takes besides JSON is not described."""
-        return {}
-
-    def produced(self, operation: str) -> tuple[str, ...]:
-        """Return nothing: what a gateway answers besides JSON is not described."""
-        return ()
-
     def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
         """Return the schema of a field of the message; deeper ones are not looked at."""
         facts = self.facts(operation)
@@ -151,24 +148,9 @@ class ProtobufDescription:
         closed = {"type": "object", "properties": members, REQUIRED: facts["required"]}
         return DeclaredPlace(members.get(path[0], {}), tuple(members), closed)
 
-    def misplaced_members(self, request: Request, operation: str) -> tuple[SchemaViolation, ...]:
-        """Return nothing: a member that a message does not have is refused under its name."""
-        return ()
-
-    def misspellings(self, request: Request, operation: str) -> tuple[SchemaViolation, ...]:
-        """Return nothing: a message takes no field that is not declared."""
-        return ()
-
-    def misspelt_words(self, request: Request, message: str) -> tuple[SchemaViolation, ...]:
-        """Return nothing: a call has no query."""
-        return ()
-
-    def written_paths(self, method: str, path: str) -> None:
-        """Return nothing: a method has the one path."""
-
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
+    def nearest_operation(self, request: Request) -> SchemaViolation | None:
         """Return the methods that an unknown one may mean: of its own service, or of the same name in a near one."""
-        called = path if method == "POST" else method
+        place, called = ("path", request.path) if request.method == "POST" else ("method", request.method)
         service, _, name = called.rpartition("/")
         if not name or not service.startswith("/") or called in self._descriptors.methods:
             return None
@@ -190,7 +172,6 @@ class ProtobufDescription:
             near = list(dict.fromkeys([*elsewhere, *near])) if dotted in by_service else near or elsewhere
         if not near:
             return None
-        place = "path" if method == "POST" else "method"
         schema: dict[str, Json] = {"enum": near[:_MOST_NAMED]}
         if len(near) == 1 and not _is_sure(called, near[0], by_service):
             schema[UNSURE] = True
@@ -278,7 +259,8 @@ def _is_sure(called: str, meant: str, by_service: Mapping[str, Sequence[str]]) -
     own, its = words(name), words(other)
     if is_same(name, other) or sorted(own) == sorted(its) or _lacks_verb(own, its):
         return True
-    if _has_service(own, its, words(dotted.rpartition(".")[2])) or _has_other_reading_verb(own, its):
+    is_less = len(its) > 1 and _lacks_verb(its, own)
+    if is_less or _has_service(own, its, words(dotted.rpartition(".")[2])) or _has_other_reading_verb(own, its):
         return True
     if len(own) > 1 and _has_same_words(own, its):
         is_of_one = len(own[-1]) < len(its[-1])

@@ -83,7 +83,7 @@ class Locator:
             (),
             breaches=known.schema_violations(request, operation) if known is not None else (),
             respelt=[one for found in respelt for one in found(request, operation)],
-            route=described.nearest_operation(request.method, request.path) if described and is_unrouted else None,
+            route=described.nearest_operation(request) if described and is_unrouted else None,
             is_described=known is not None,
             knows_operations=knows_operations,
         )

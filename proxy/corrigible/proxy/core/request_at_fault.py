@@ -298,7 +298,7 @@ def violation_at(case: RefusalCase, place: LikelyPlace) -> SchemaViolation:
     """Return what to ask for at a place."""
     request = case.request
     if place.pointer == "/method":
-        found = case.description.nearest_operation(request.method, request.path)
+        found = case.description.nearest_operation(request)
         if found is not None:
             return found
     if place.pointer == "/path":

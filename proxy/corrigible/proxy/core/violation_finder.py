@@ -90,7 +90,7 @@ class ViolationFinder:
         if (broken := broken_text(error, self._request)) is not None:
             return (broken,)
         if self._request.protocol is Protocol.GRPC and error.type in CHOSE_NONE and not error.pointer:
-            wrong = self._description.nearest_operation(self._request.method, self._request.path)
+            wrong = self._description.nearest_operation(self._request)
             return () if wrong is None or not _may_be_of_method(error.message) else (wrong,)
         is_of_another = error.stated and status == 404 and self._request.protocol is not Protocol.HTTP
         if error.type in BY_THE_TEXT_ONLY or status in STATED_ALONE or is_of_another:
@@ -103,7 +103,7 @@ class ViolationFinder:
         if status in _ABOUT_THE_ROUTE or is_routeless:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:
-                wrong = self._description.nearest_operation(self._request.method, self._request.path)
+                wrong = self._description.nearest_operation(self._request)
                 is_told = says_no_path(error.message) or self._request.path in error.message
                 if wrong is None or (wrong.keyword == "around" and status != 405 and not is_told):
                     return ()
@@ -176,7 +176,7 @@ class ViolationFinder:
         is_silent = not error.pointer and not error.stated and says_nothing(error.message, 400)
         if self._case.exchange.status != 400 or not is_silent or self._request.protocol is not Protocol.HTTP:
             return ()
-        wrong = self._description.nearest_operation(self._request.method, self._request.path)
+        wrong = self._description.nearest_operation(self._request)
         if wrong is None or wrong.keyword not in ("path", "base", "method"):
             return ()
         return (wrong._replace(schema={**wrong.schema, UNSURE: True}),)

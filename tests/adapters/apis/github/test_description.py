@@ -59,17 +59,17 @@ def test_a_list_that_is_taken_for_an_account(base: str) -> None:
 
 @pytest.mark.parametrize("base", ["", "/api/v3"])
 def test_the_nearest_path_keeps_its_base(base: str) -> None:
-    violation = description().nearest_operation("GET", f"{base}/repos/o/r/pull")
+    violation = description().nearest_operation(Request("GET", f"{base}/repos/o/r/pull"))
     assert violation is not None
     assert (violation.keyword, violation.value, violation.schema["enum"]) == (
         "path",
         f"{base}/repos/o/r/pull",
         [f"{base}/repos/o/r/pulls"],
     )
-    wrong = description().nearest_operation("PUT", f"{base}/repos/o/r/issues/3")
+    wrong = description().nearest_operation(Request("PUT", f"{base}/repos/o/r/issues/3"))
     assert wrong is not None
     assert (wrong.keyword, wrong.schema["enum"]) == ("method", ["GET", "PATCH"])
-    assert description().nearest_operation("GET", f"{base}/zzz/yyy/xxx/www") is None
+    assert description().nearest_operation(Request("GET", f"{base}/zzz/yyy/xxx/www")) is None
 
 
 def test_facts_are_those_of_the_description() -> None:

@@ -10,6 +10,7 @@ from corrigible.adapters.openapi.compiled_file import CompiledFile, decompress
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.operation import Operations
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.schema.exchange import Request
 
 from .format import GATEWAY, GITHUB
 
@@ -23,9 +24,9 @@ class GitHubDescription(Description):
     def written_paths(self, method: str, path: str) -> None:
         """Return nothing: where it is mounted is known."""
 
-    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
+    def nearest_operation(self, request: Request) -> SchemaViolation | None:
         """Return what is near. What is right below the base path is near to nothing."""
-        near = super().nearest_operation(method, path)
+        near = super().nearest_operation(request)
         is_top = near is not None and near.keyword == "around" and f"{ENTERPRISE}/" in near.schema["enum"]
         return None if is_top else near
 
