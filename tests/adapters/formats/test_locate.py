@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from corrigible.adapters.operation import NOTHING, Vocabulary
+from corrigible.rules.pointer import value_at
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.by_description import errors_at_places
 from tests._support.rows import rows
@@ -199,3 +202,23 @@ def test_what_is_called_by_its_kind_and_its_identifier(body: Any, message: str, 
     exchange = Exchange(Request("POST", "/things", {}, {}, body), 400, {}, b"")
     declared = Vocabulary((("body",), ("body", "parent"), ("body", "owner"), ("body", "name")))
     assert [one.pointer for one in errors_at_places(exchange, {"message": message}, declared)] == [place]
+
+
+@pytest.mark.parametrize("printed", [repr, lambda value: json.dumps(value, separators=(",", ":"))])
+@rows("place", ["/body", "/body/schedule", "/body/items", "/body/items/0"])
+def test_an_object_or_list_that_is_repeated_is_the_place(place: str, printed: Callable[[Any], str]) -> None:
+    value = printed(value_at(REQUEST, place))
+    for words in ("is not of type 'string'", "must be a string", *(["is not valid"] if place != "/body" else [])):
+        assert read({"message": f"Validation failed: {value} {words}"}) == [place]
+    assert read({"message": f"In {value} the title is not valid"}) != [place]
+
+
+@rows(
+    ("message", "place"),
+    [
+        ("schedule: invalid type: map, expected a sequence", "/body/schedule"),
+        ("title: invalid type: map, expected a sequence", "/body/title"),
+    ],
+)
+def test_the_body_is_not_what_is_meant_where_a_member_is_told(message: str, place: str) -> None:
+    assert read({"message": message}) == [place]

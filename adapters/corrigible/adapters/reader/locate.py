@@ -5,6 +5,7 @@ Knows: errors, requests, what an operation declares. Does not know: what follows
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
@@ -14,7 +15,7 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.pointers import part_of
-from corrigible.adapters.formats.sent_places import PARTS, sent_places
+from corrigible.adapters.formats.sent_places import PARTS, SentValue, sent_places
 from corrigible.adapters.formats.statement import (
     CODES_OF_STATES,
     code_of_value,
@@ -246,7 +247,8 @@ def locate_errors(
     enough = remaining() // 4  # of very many errors so many are looked for as leave some steps for what follows
     taken = {one.pointer for one in errors if one.pointer and value_at(exchange.request, one.pointer) is not MISSING}
     for error in errors:
-        error = _of_listed_names(_without_phrase(error, exchange), exchange.request)
+        error = _at_printed(_without_phrase(error, exchange), exchange.request)
+        error = _of_listed_names(error, exchange.request)
         if not _is_there(error, exchange.request):
             locator = locator or Locator(exchange, body, described, operation, variables)
             if looked_for >= _MOST_RANKED or (out and remaining() < enough):
@@ -265,6 +267,26 @@ def locate_errors(
         taken |= {error.pointer, *(one.pointer for one in error.likely[:1] if error.pointer)}
         out.append(error)
     return out
+
+
+def _at_printed(error: Violation, request: Request) -> Violation:
+    """Return an error at the object or list that its text repeats before it says what is wrong with that.
+
+    `[{'name': 'x'}] is not of type 'object'`: what is inside is not what the text is about.
+    """
+    if error.pointer or not ("[" in error.message or "{" in error.message):
+        return error
+    for place in islice((SentValue(("body",), request.body), *sent_places(request)), _MOST_TEXTS):
+        first = next(iter(place.value), None) if isinstance(place.value, Mapping | list) else None
+        if first is None or (isinstance(first, str) and first not in error.message):
+            continue
+        for printed in (repr(place.value), json.dumps(place.value, ensure_ascii=False, separators=(",", ":"))):
+            before, _, after = error.message.partition(printed)
+            rest = f"value{after}"
+            said = [one for one in read(rest).of(Kind.VALUE) if one.start <= len("value ")] if after else []
+            if said and {name for slot in ("field", "thing") for name in said[0].slots.get(slot, ())} <= {"value"}:
+                return error._replace(pointer=place.pointer, message=before + rest, printed=error.written_text)
+    return error
 
 
 def _of_listed_names(error: Violation, request: Request) -> Violation:
@@ -333,7 +355,7 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
     error = error._replace(likely=likely)
     if not (best.place.is_absent or likely[0].is_told) and read(error.message).of(Kind.MISSING):
         error = error._replace(stated={})  # what is stated is of what is missing
-    if not is_told and _is_of_the_whole(error, exchange.request.body):
+    if not is_told and _is_of_the_whole(error, exchange.request.body, likely):
         return error._replace(pointer="/body")
     is_bare = exchange.status == _NOT_FOUND and error.message.lower() == _PHRASES[_NOT_FOUND]
     is_of_state = exchange.status == _CONFLICT or is_bare or bool(read(error.message).of(*_OF_STATE))
@@ -359,10 +381,13 @@ def _inside(error: Violation, ranked: Sequence[Ranked], request: Request) -> Vio
     return _placed(error, best) if is_told else error
 
 
-def _is_of_the_whole(error: Violation, body: Json) -> bool:
+def _is_of_the_whole(error: Violation, body: Json, likely: Sequence[LikelyPlace]) -> bool:
     """Whether what is stated is the type of an object or list, which the body is not: `object expected`."""
-    is_container = isinstance(body, Mapping | list) and error.stated.get("type") in ("object", "array")
-    return is_container and first_violation(body, {"type": error.stated["type"]}) is not None
+    stated = {"type": error.stated.get("type")}
+    if not isinstance(body, Mapping | list) or stated["type"] not in ("object", "array"):
+        return False
+    told = [one.value for one in likely if one.is_told and isinstance(one.value, Mapping | list)]
+    return not any(first_violation(one, stated) for one in told) and first_violation(body, stated) is not None
 
 
 def _placed(error: Violation, best: Ranked) -> Violation:

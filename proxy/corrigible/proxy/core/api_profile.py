@@ -36,8 +36,9 @@ class ApiProfile:
 
     @cached_property
     def described(self) -> Described | None:
-        own = self.description or (self.adapter.description and self.adapter.description())
-        return None if isinstance(own, Undescribed) else own
+        if self.description is None and self.adapter.description is not None:
+            return self.adapter.description()
+        return None if isinstance(self.description, Undescribed) else self.description
 
     @property
     def refuses_with_success(self) -> frozenset[str]:
