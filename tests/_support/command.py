@@ -43,6 +43,7 @@ _OF_PYTHON: Final = ("PYTHON", "LANG", "LC_")
 _WAITING: Final = """
 import gc, sys
 import anyio._backends._asyncio, httpcore, openapi_spec_validator, uvicorn.protocols.http.auto
+import corrigible.adapters.demo.acme.service, corrigible.adapters.demo.recipe.service
 import corrigible.adapters.openapi.generate, corrigible.adapters.openapi.load
 import corrigible.proxy.mitm.server, corrigible.proxy.envoy.engine, corrigible.proxy.command.corrector
 from corrigible.conformance import cli as conformance
@@ -108,7 +109,8 @@ class _Forked(subprocess.Popen[Any]):
         call = {"words": self._call, "environment": environment, "session": child["start_new_session"]}
         kept = [*child["pass_fds"]]
         folder = os.getcwd() if child["cwd"] is None else os.fspath(child["cwd"])
-        self.pid = _waiting().fork({**call, "folder": folder, "kept": kept}, [*streams, *kept])
+        call |= {"folder": folder, "kept": kept}
+        self.pid = _here(call, streams) if _nested else _waiting().fork(call, [*streams, *kept])
         self._child_created = True
         ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         self._close_pipe_fds(*(child[end] for end in ends))  # type: ignore[attr-defined]
@@ -228,21 +230,32 @@ def called(number: int) -> list[str]:
         os.close(reading)
     while os.getppid() == between:
         time.sleep(0.001)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     call: dict[str, Any] = json.loads(text)
-    if call["session"]:
-        os.setsid()
-    for each, stream in enumerate(streams[:3]):
-        os.dup2(stream, each)
     high = [fcntl.fcntl(stream, fcntl.F_DUPFD, 1000) for stream in streams[3:]]  # above the numbers that they get
-    os.chdir(call["folder"])
+    _become(call, streams[:3])
     os.write(writing, b"%d" % os.getpid())
     for each in (calls.detach(), reading, writing, *streams):
         os.close(each)
     for each, stream in zip(call["kept"], high, strict=True):
         os.dup2(stream, each)
         os.close(stream)
+    words: list[str] = call["words"]
+    if words[0] == "corrigible" and words[2:3] == ["sandbox"]:
+        global _nested
+        _nested = True
+        sys.modules["corrigible.adapters.sandbox.server"].subprocess = FORKING  # type: ignore[attr-defined]
+    return words
+
+
+def _become(call: Mapping[str, Any], streams: Sequence[int]) -> None:
+    """Be the process that was wanted: signals, session, folder, environment and streams."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if call["session"]:
+        os.setsid()
+    for each, stream in enumerate(streams):
+        os.dup2(stream, each)
+    os.chdir(call["folder"])
     os.environ.clear()
     os.environ.update(call["environment"])
     at_once = bool(os.environ.get("PYTHONUNBUFFERED"))
@@ -253,5 +266,27 @@ def called(number: int) -> list[str]:
         new = io.TextIOWrapper(raw, old.encoding, old.errors, line_buffering=lines, write_through=through)
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
-    words: list[str] = call["words"]
-    return words
+
+
+_nested = False
+"""Whether this is a sandbox, which has one thread when it starts its server: it forks by itself."""
+
+
+def _here(call: Mapping[str, Any], streams: Sequence[int]) -> int:
+    """Fork this process, and return the number of the fork, which runs a server of ours to its end."""
+    sys.stdout.flush()
+    if number := os.fork():
+        return number
+    status: Any = 1
+    try:
+        _become(call, streams)
+        os.closerange(3, 1 << 10)  # ends of other pipes, too: a server ends when its own is closed
+        _, setup, *arguments = call["words"]
+        sys.argv[1:] = arguments
+        exec(setup, {"__name__": "__main__", "sys": sys})
+    except SystemExit as end:
+        status = end.code or 0
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status if isinstance(status, int) else 1)
