@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from statistics import fmean
 from typing import Final, NamedTuple, TypeVar
@@ -139,8 +140,12 @@ def clustered_difference(
 
 def bootstrapped_mean(values: npt.ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
     """Return the mean with the interval between the 2.5th and 97.5th percentile of resampled means."""
-    array = np.asarray(values, dtype=float)
-    n = len(array)
+    return _bootstrapped(tuple(np.asarray(values, dtype=float)), seed, resamples)
+
+
+@cache
+def _bootstrapped(values: tuple[float, ...], seed: int, resamples: int) -> Estimate:
+    array, n = np.array(values), len(values)
     if n < 2:
         return Estimate(float(array[0]) if n else None, None, None, n)
     rng = np.random.default_rng(seed)
@@ -183,6 +188,7 @@ def _counted_flips(sizes: Sequence[int], observed_sum: int) -> float:
     return float(min(chance[: total - observed_sum + 1].sum() + chance[total + observed_sum :].sum(), 1.0))
 
 
+@cache  # tables have few different cells
 def wilson(count: Counts) -> Estimate:
     """Return a proportion with its Wilson interval."""
     if not count.trials:
@@ -191,6 +197,7 @@ def wilson(count: Counts) -> Estimate:
     return Estimate(count.successes / count.trials, float(interval.low), float(interval.high), count.trials)
 
 
+@cache
 def mcnemar(table: Paired) -> float:
     """Return the exact two-sided p of McNemar's test."""
     discordant = table.first_only + table.second_only
@@ -220,6 +227,7 @@ def newcombe(table: Paired) -> Estimate:
     return Estimate(difference, difference - half(*down), difference + half(*up), n)
 
 
+@cache
 def fisher(first: Counts, second: Counts) -> tuple[float | None, float]:
     """Return the odds ratio of the first (None: unbounded or undefined) and Fisher's exact two-sided p.
 
