@@ -157,7 +157,13 @@ class _Frames(Listener):
 def grpc(subject: Subject, ended: list[Callable[[], bool]]) -> None:
     with _Frames("mute") as listener, GrpcClient(f"127.0.0.1:{listener.port}") as client:
         ended.append(lambda: not listener._thread.is_alive())
-        client.send(GrpcCall("/a.B/C"), timeout=600)
+        client.send(GrpcCall("/a.B/C", (b"",)), timeout=600)
+
+
+def stream(subject: Subject, ended: list[Callable[[], bool]]) -> None:
+    with _Frames("mute") as listener, GrpcClient(f"127.0.0.1:{listener.port}") as client:
+        ended.append(lambda: not listener._thread.is_alive())
+        client.send(GrpcCall("/a.B/C", (b"", b"")), timeout=600)
 
 
 def reader(subject: Subject, ended: list[Callable[[], bool]]) -> None:
@@ -224,7 +230,7 @@ def stubborn(subject: Subject, ended: list[Callable[[], bool]]) -> None:
 
 OF_PROCESSES = (reader, command, server, never_there)
 OPENS: tuple[Opens, ...] = (
-    raw, request, http2, grpc, reader, command, server, never_there, listener, thread, computing, stubborn
+    raw, request, http2, grpc, stream, reader, command, server, never_there, listener, thread, computing, stubborn
 )  # fmt: skip
 
 
