@@ -32,7 +32,7 @@ def findings(check: Check, command: str | None, **settings: object) -> list[Find
 
 
 def test_the_typescript_reader_passes() -> None:
-    """The other checks put the same vectors to it as `test_without_a_fault_nothing_is_caught`, and `.ci/run` runs all."""
+    """`test_without_a_fault_nothing_is_caught` puts the vectors of other checks to it; `.ci/run` runs all checks."""
     assert findings(BY_ID["consumer/patch"], f"'{NODE}' '{READER}'") == []
 
 

@@ -2,8 +2,9 @@
 
 A fault is judged by the checks of its requirements and a few others; one fault by the whole profile.
 
-The proxy conforms, ours or its stand-in; the fault is in a relay before it. `test_transparency` and `test_feedback_checks` hold
-that single checks catch single faults: here is what else such a fault sets off, and what it must not.
+The proxy conforms, ours or its stand-in; the fault is in a relay before it. `test_transparency` and
+`test_feedback_checks` hold that single checks catch single faults: here is what else such a fault sets off, and what it
+must not.
 """
 
 from __future__ import annotations
