@@ -83,7 +83,9 @@ def test_a_seed_makes_the_same_requests_in_another_process(planned: Plan) -> Non
         "from corrigible.conformance.checks.http.generated_request import load, plan;"
         "print(*(repr(one) for one in plan(load(Path(sys.argv[1])), most=int(sys.argv[2])).requests), sep='\\n')"
     )
-    said = subprocess.run([sys.executable, "-c", code, str(SHOP), str(MOST)], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(SHOP), str(MOST)], capture_output=True, text=True, check=True
+    ).stdout
     assert said.splitlines() == [repr(one) for one in planned.requests]
 
 

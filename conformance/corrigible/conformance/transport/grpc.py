@@ -168,10 +168,9 @@ class GrpcClient:
     def open(self, call: GrpcCall, requests: Iterator[bytes] | bytes, timeout: float | None) -> Any:
         """Begin a call whose messages come from elsewhere; one message alone takes no thread."""
         go_on()
-        stub = self._channel.unary_stream if isinstance(requests, bytes) else self._channel.stream_stream
-        make: Any = stub(call.method)
+        stub: Any = self._channel.unary_stream if isinstance(requests, bytes) else self._channel.stream_stream
         compression = grpc.Compression.Gzip if call.compressed else None
-        return make(requests, metadata=call.metadata, timeout=timeout, compression=compression)
+        return stub(call.method)(requests, metadata=call.metadata, timeout=timeout, compression=compression)
 
     def send(self, sent: GrpcCall, *, timeout: float = 10.0) -> GrpcResult:
         """Make one call to its end. A refusal is an answer; nothing is raised."""

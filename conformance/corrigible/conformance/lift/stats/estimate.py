@@ -131,20 +131,14 @@ def clustered_difference(
     observations: Sequence[Observation], first: str, second: str, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Difference:
     """Return the mean over tasks of their differences: bootstrap over tasks, sign-flip test over tasks."""
-    differences = np.array(list(task_differences(observations, first, second).values()))
+    differences = tuple(task_differences(observations, first, second).values())
     estimate = bootstrapped_mean(differences, seed=seed, resamples=resamples)
-    if len(differences) < 2:
-        return Difference(estimate, None, False)
-    return Difference(estimate, *sign_flip(differences, seed=seed))
-
-
-def bootstrapped_mean(values: npt.ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
-    """Return the mean with the interval between the 2.5th and 97.5th percentile of resampled means."""
-    return _bootstrapped(tuple(np.asarray(values, dtype=float)), seed, resamples)
+    return Difference(estimate, *(sign_flip(differences, seed=seed) if len(differences) > 1 else (None, False)))
 
 
 @cache
-def _bootstrapped(values: tuple[float, ...], seed: int, resamples: int) -> Estimate:
+def bootstrapped_mean(values: tuple[float, ...], *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
+    """Return the mean with the interval between the 2.5th and 97.5th percentile of resampled means."""
     array, n = np.array(values), len(values)
     if n < 2:
         return Estimate(float(array[0]) if n else None, None, None, n)
@@ -197,7 +191,6 @@ def wilson(count: Counts) -> Estimate:
     return Estimate(count.successes / count.trials, float(interval.low), float(interval.high), count.trials)
 
 
-@cache
 def mcnemar(table: Paired) -> float:
     """Return the exact two-sided p of McNemar's test."""
     discordant = table.first_only + table.second_only
@@ -227,7 +220,6 @@ def newcombe(table: Paired) -> Estimate:
     return Estimate(difference, difference - half(*down), difference + half(*up), n)
 
 
-@cache
 def fisher(first: Counts, second: Counts) -> tuple[float | None, float]:
     """Return the odds ratio of the first (None: unbounded or undefined) and Fisher's exact two-sided p.
 
