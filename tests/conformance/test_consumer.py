@@ -15,7 +15,7 @@ from corrigible.conformance.checks.consumer import CHECKS, complaint, whole_ques
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.model.vector import Consumer, consumer
 from corrigible.conformance.suite.subject import Check, Subject
-from corrigible.conformance.transport.process import NoAnswer, StdioProgram
+from corrigible.conformance.transport.process import NoAnswer, StdioProgram, _read
 from corrigible.conformance.validators.finding import Absent, Finding
 from tests._support.rows import rows
 
@@ -150,8 +150,9 @@ def wrong(command: list[str]) -> Iterator[Consumer]:
     lines = done.stdout.split("\n")[:-1]
     with StdioProgram(command) if len(lines) != len(VECTORS) else nullcontext() as respondent:
         for number, vector in enumerate(VECTORS):
-            answer = json.loads(lines[number]) if respondent is None else respondent.ask(whole_question(vector))
-            if isinstance(answer, NoAnswer) or answer["id"] != vector.id or complaint(vector, answer) is not None:
+            raw = f"{lines[number]}\n".encode() if respondent is None else b""
+            answer = _read(raw, vector.id) if respondent is None else respondent.ask(whole_question(vector))
+            if isinstance(answer, NoAnswer) or complaint(vector, answer) is not None:
                 yield vector
 
 
