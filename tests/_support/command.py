@@ -4,7 +4,8 @@ A process that has imported both, and has loaded the built-in packs, waits besid
 is started, that process forks, and the fork runs what the command runs, with its arguments, folder, environment and
 streams. It is a child of the test's own process, with a number, a status, signals and a group of its own. What Python
 reads when it starts (PYTHON..., the locale), a function to call before the start, and CORRIGIBLE_EXEC=1 need a process
-that is started as ever.
+that is started as ever. `corrigible sandbox` and `conformance lift` have such a process beside them, too, for the
+servers that they start.
 
 Only the standard library is imported here: all that is imported here is there in every command.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import fcntl
+import importlib
 import inspect
 import io
 import json
@@ -35,6 +37,7 @@ _ADOPTS: Final = 36
 """PR_SET_CHILD_SUBREAPER"""
 _MOST: Final = 1 << 17
 """Bytes of one call."""
+_MOST_OPEN: Final = 1 << 12
 _MOST_KEPT: Final = 8
 """Files of one call beside its three streams."""
 _OF_PYTHON: Final = ("PYTHON", "LANG", "LC_")
@@ -43,6 +46,7 @@ _OF_PYTHON: Final = ("PYTHON", "LANG", "LC_")
 _WAITING: Final = """
 import gc, sys
 import anyio._backends._asyncio, httpcore, openapi_spec_validator, uvicorn.protocols.http.auto
+import corrigible.adapters.demo.acme.service, corrigible.adapters.demo.recipe.service
 import corrigible.adapters.openapi.generate, corrigible.adapters.openapi.load
 import corrigible.proxy.mitm.server, corrigible.proxy.envoy.engine, corrigible.proxy.command.corrector
 from corrigible.conformance import cli as conformance
@@ -108,7 +112,8 @@ class _Forked(subprocess.Popen[Any]):
         call = {"words": self._call, "environment": environment, "session": child["start_new_session"]}
         kept = [*child["pass_fds"]]
         folder = os.getcwd() if child["cwd"] is None else os.fspath(child["cwd"])
-        self.pid = _waiting().fork({**call, "folder": folder, "kept": kept}, [*streams, *kept])
+        call |= {"folder": folder, "kept": kept}
+        self.pid = _waiting().fork(call, [*streams, *kept])
         self._child_created = True
         ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         self._close_pipe_fds(*(child[end] for end in ends))  # type: ignore[attr-defined]
@@ -159,13 +164,17 @@ def _for_python(environment: Mapping[str, str]) -> dict[str, str]:
 class _Waiting:
     """The process that waits. It ends with ours: nobody holds the other end of its socket then."""
 
-    def __init__(self) -> None:
+    def __init__(self, connection: socket.socket, process: Any) -> None:
         self._lock = threading.Lock()
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket, self.process = connection, process
+        atexit.register(self.end)
+
+    @classmethod
+    def started(cls) -> _Waiting:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             words = [sys.executable, "-c", _WAITING, str(theirs.fileno())]
-            self.process = subprocess.Popen(words, stdin=-3, stdout=-3, pass_fds=[theirs.fileno()], cwd=_ROOT)
-        atexit.register(self.end)
+            return cls(ours, subprocess.Popen(words, stdin=-3, stdout=-3, pass_fds=[theirs.fileno()], cwd=_ROOT))
 
     def end(self) -> None:
         self._socket.close()
@@ -195,7 +204,7 @@ def _waiting() -> _Waiting:
         if _running is not None and _running.process.poll() is not None:
             _running.end()
             _running = None
-        _running = _running or _Waiting()
+        _running = _running or _Waiting.started()
         return _running
 
 
@@ -228,21 +237,47 @@ def called(number: int) -> list[str]:
         os.close(reading)
     while os.getppid() == between:
         time.sleep(0.001)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     call: dict[str, Any] = json.loads(text)
-    if call["session"]:
-        os.setsid()
-    for each, stream in enumerate(streams[:3]):
-        os.dup2(stream, each)
     high = [fcntl.fcntl(stream, fcntl.F_DUPFD, 1000) for stream in streams[3:]]  # above the numbers that they get
-    os.chdir(call["folder"])
+    _become(call, streams[:3])
     os.write(writing, b"%d" % os.getpid())
     for each in (calls.detach(), reading, writing, *streams):
         os.close(each)
     for each, stream in zip(call["kept"], high, strict=True):
         os.dup2(stream, each)
         os.close(stream)
+    words: list[str] = call["words"]
+    return _forking_too(words) if words[2:3] in (["lift"], ["sandbox"]) else words
+
+
+def _forking_too(words: list[str]) -> list[str]:
+    """Leave a process behind that forks what this command starts, before it has more threads than one."""
+    global _running
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if (number := os.fork()) == 0:
+        high, nothing = fcntl.fcntl(theirs.detach(), fcntl.F_DUPFD, 1000), os.open(os.devnull, os.O_RDWR)
+        for each, kept in enumerate((nothing, nothing, nothing, high)):  # readers of the output see its end
+            os.dup2(kept, each)
+        ours.detach()  # no number may be closed again, once it is another's
+        os.closerange(4, _MOST_OPEN)
+        return called(3)
+    theirs.close()
+    end = SimpleNamespace(poll=lambda: None, wait=lambda seconds: os.waitpid(number, 0))
+    _running = _Waiting(ours, end)
+    for name in ("adapters.sandbox.server", "conformance.lift.environment", "conformance.transport.process"):
+        importlib.import_module(f"corrigible.{name}").subprocess = FORKING  # type: ignore[attr-defined]
+    return words
+
+
+def _become(call: Mapping[str, Any], streams: Sequence[int]) -> None:
+    """Be the process that was wanted: signals, session, folder, environment and streams."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if call["session"]:
+        os.setsid()
+    for each, stream in enumerate(streams):
+        os.dup2(stream, each)
+    os.chdir(call["folder"])
     os.environ.clear()
     os.environ.update(call["environment"])
     at_once = bool(os.environ.get("PYTHONUNBUFFERED"))
@@ -253,5 +288,3 @@ def called(number: int) -> list[str]:
         new = io.TextIOWrapper(raw, old.encoding, old.errors, line_buffering=lines, write_through=through)
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
-    words: list[str] = call["words"]
-    return words

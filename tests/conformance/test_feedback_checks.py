@@ -21,7 +21,7 @@ from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse
 
 from .made import checks_of, sampled, told
-from .stand_in import shop_proxied
+from .stand_in import InProcess, shop_fronted
 
 CHECKS = {
     check.id: check
@@ -34,7 +34,7 @@ Spoil = Callable[[dict[str, Any], HttpRequest, HttpResponse], None]
 
 @pytest.fixture(scope="module")
 def proxy() -> Iterator[Subject]:
-    with shop_proxied() as subject:
+    with shop_fronted() as subject:
         yield subject
 
 
@@ -70,7 +70,7 @@ def relayed(
         yield Subject(
             "proxy",
             subject.profile,
-            target=HttpClient(relay.url),
+            target=InProcess(relay),
             upstream=subject.upstream,
             direct=subject.direct,
             seed=next(SEEDS),
@@ -382,7 +382,7 @@ def test_a_look_up_that_is_not_the_callers_is_caught(
 ) -> None:
     def forward(sent: HttpRequest) -> HttpRequest:
         for asked in asks(sent, ""):
-            HttpClient(proxy.suite_upstream.url).send(asked)
+            InProcess(proxy.suite_upstream).send(asked)
         return sent
 
     with relayed(proxy, forward=forward) as faulty:
@@ -412,9 +412,8 @@ MUTE = {
 
 def test_who_says_nothing_hears_one_sentence_from_each_check() -> None:
     with Upstream(Shop()) as upstream:
-        plain = Subject(
-            "proxy", "http-json", target=HttpClient(upstream.url), upstream=upstream, direct=HttpClient(upstream.url)
-        )
+        wire = InProcess(upstream)
+        plain = Subject("proxy", "http-json", target=wire, upstream=upstream, direct=wire)
         for check in CHECKS.values():
             found = findings(check, plain)
             assert len(found) == (0 if check.id in MUTE else 1), (check.id, found)

@@ -19,14 +19,14 @@ from corrigible.conformance.transport.http1 import HttpClient
 from .faults import NEGOTIATION, Planted
 from .faulty import Answer, Fault, Request, relay
 from .made import checks_of, sampled, told
-from .stand_in import shop_proxied
+from .stand_in import shop_fronted
 
 CHECKS = checks_of("negotiation/")
 
 
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
-    with shop_proxied() as subject:
+    with shop_fronted() as subject:
         yield subject
 
 

@@ -76,10 +76,10 @@ def unable(id: str) -> Check:
     return check(id, ask)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     order=st.randoms(use_true_random=False),
-    times=st.lists(st.sampled_from([0, 1, 3, 20, 60]), min_size=3, max_size=6),
+    times=st.lists(st.sampled_from([0, 1, 3, 30]), min_size=3, max_size=6),
     timeout=st.sampled_from([0.0, 0.001, 0.01, 0.03, 0.1, 60.0]),
     fails=st.booleans(),
 )
@@ -157,7 +157,13 @@ class _Frames(Listener):
 def grpc(subject: Subject, ended: list[Callable[[], bool]]) -> None:
     with _Frames("mute") as listener, GrpcClient(f"127.0.0.1:{listener.port}") as client:
         ended.append(lambda: not listener._thread.is_alive())
-        client.send(GrpcCall("/a.B/C"), timeout=600)
+        client.send(GrpcCall("/a.B/C", (b"",)), timeout=600)
+
+
+def stream(subject: Subject, ended: list[Callable[[], bool]]) -> None:
+    with _Frames("mute") as listener, GrpcClient(f"127.0.0.1:{listener.port}") as client:
+        ended.append(lambda: not listener._thread.is_alive())
+        client.send(GrpcCall("/a.B/C", (b"", b"")), timeout=600)
 
 
 def reader(subject: Subject, ended: list[Callable[[], bool]]) -> None:
@@ -222,8 +228,9 @@ def stubborn(subject: Subject, ended: list[Callable[[], bool]]) -> None:
             subject.wire.send(HttpRequest("GET", "/again"))
 
 
+OF_PROCESSES = (reader, command, server, never_there)
 OPENS: tuple[Opens, ...] = (
-    raw, request, http2, grpc, reader, command, server, never_there, listener, thread, computing, stubborn
+    raw, request, http2, grpc, stream, reader, command, server, never_there, listener, thread, computing, stubborn
 )  # fmt: skip
 
 
@@ -255,7 +262,8 @@ def test_a_check_that_timed_out_has_ended_with_all_it_opened_before_the_next_sta
         return Script((Pause(600),)) if received.sent.target == "/never" else answer(200, {})
 
     with Upstream(serve) as target:
-        found = judged(target, check("a/opens", ask), check("a/looks", looks), check_timeout=1.0)
+        timeout = 1.0 if opens in OF_PROCESSES else 0.4  # long enough to open it, where the machine is not busy
+        found = judged(target, check("a/opens", ask), check("a/looks", looks), check_timeout=timeout)
     assert all(seen)
     assert {entry.check: entry.outcome for entry in found.entries} == {
         "a/looks": Outcome.PASSED,

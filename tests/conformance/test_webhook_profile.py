@@ -17,7 +17,7 @@ from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 
 from .made import checks_of, sampled
-from .stand_in import Front, Said, Spoil, corrector, edited, findings, fronted
+from .stand_in import Front, InProcess, Said, Spoil, corrector, edited, findings, fronted
 
 CHECKS = checks_of("webhook/")
 
@@ -177,8 +177,8 @@ class Late(Front):
 
 @contextmanager
 def in_front(front: type[Front]) -> Iterator[Subject]:
-    with Upstream() as upstream, Upstream(front(upstream.url, corrector("kubernetes"))) as proxy:
-        direct = HttpClient(upstream.url)
+    with Upstream() as upstream, Upstream(front(InProcess(upstream), corrector("kubernetes"))) as proxy:
+        direct = InProcess(upstream)
         yield Subject("proxy", PROFILE, target=HttpClient(proxy.url), upstream=upstream, direct=direct)
 
 

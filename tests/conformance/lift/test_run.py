@@ -173,7 +173,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(ran: Path, tmp_path: Path) -
     until = time.monotonic() + 60
     while time.monotonic() < until and (not log.exists() or log.read_bytes().count(b"\n") < 6):
         children |= descendants(killed.pid)
-        time.sleep(0.01)
+        time.sleep(0.05)
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
     there = {one.key for one in read(tmp_path).episodes}
@@ -217,7 +217,7 @@ def test_ctrl_c_stops_in_order_even_a_run_that_skips_the_audit(tmp_path: Path) -
         try:
             until = time.monotonic() + 60
             while time.monotonic() < until and (not log.exists() or log.read_bytes().count(b"\n") < 3):
-                time.sleep(0.01)
+                time.sleep(0.03)
             process.send_signal(signal.SIGINT)
             said, _ = process.communicate(timeout=240)
         finally:

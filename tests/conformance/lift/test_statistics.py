@@ -159,7 +159,7 @@ def test_the_clustered_interval_covers_a_known_difference() -> None:
             for seed in range(5)
         ]
         differences = list(task_differences(observations, R, V).values())
-        found = bootstrapped_mean(differences, seed=number, resamples=1000)
+        found = bootstrapped_mean(tuple(differences), seed=number, resamples=1000)
         assert found.low is not None and found.high is not None
         held += found.low <= 0.2 <= found.high
     assert 0.90 <= held / 300 <= 0.985

@@ -56,7 +56,7 @@ class HttpClient:
     """Connections to one server. No header is sent but those that are given."""
 
     def __init__(self, url: str, *, authority: Path | None = None) -> None:
-        trust = ssl.create_default_context(cafile=authority) if authority is not None else True
+        trust = ssl.create_default_context(cafile=authority) if authority is not None else url.startswith("https:")
         self._url, self._client = httpx.URL(url), httpx.Client(verify=trust, trust_env=False)
 
     def close(self) -> None:

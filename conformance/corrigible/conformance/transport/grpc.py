@@ -145,7 +145,7 @@ class GrpcClient:
         self, address: str, *, usual: bool = False, listener: Callable[[GrpcCall, GrpcResult], None] | None = None
     ) -> None:
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-        options = [*(() if usual else OPTIONS), ("grpc.use_local_subchannel_pool", 1)]
+        options = [*(() if usual else OPTIONS), ("grpc.use_local_subchannel_pool", 1), ("SingleThreadedUnaryStream", 1)]
         self.address, self._heard = address, listener
         go_on()
         self._channel = hold(grpc.insecure_channel(address, options), grpc.Channel.close)
@@ -165,17 +165,17 @@ class GrpcClient:
             return False
         return True
 
-    def open(self, call: GrpcCall, requests: Iterator[bytes], timeout: float | None) -> Any:
-        """Begin a call whose messages come from elsewhere."""
+    def open(self, call: GrpcCall, requests: Iterator[bytes] | bytes, timeout: float | None) -> Any:
+        """Begin a call whose messages come from elsewhere; one message alone takes no thread."""
         go_on()
-        make: Any = self._channel.stream_stream(call.method)
+        stub: Any = self._channel.unary_stream if isinstance(requests, bytes) else self._channel.stream_stream
         compression = grpc.Compression.Gzip if call.compressed else None
-        return make(requests, metadata=call.metadata, timeout=timeout, compression=compression)
+        return stub(call.method)(requests, metadata=call.metadata, timeout=timeout, compression=compression)
 
     def send(self, sent: GrpcCall, *, timeout: float = 10.0) -> GrpcResult:
         """Make one call to its end. A refusal is an answer; nothing is raised."""
         began, messages = time.monotonic(), list[bytes]()
-        call = self.open(sent, iter(sent.messages), timeout)
+        call = self.open(sent, sent.messages[0] if len(sent.messages) == 1 else iter(sent.messages), timeout)
         with contextlib.suppress(grpc.RpcError):  # how it ended is asked for below
             for message in call:
                 messages.append(message)  # those before a refusal count as well

@@ -223,4 +223,4 @@ def _mean_tokens(tried: Sequence[Tried]) -> Mean:
 
 def _attempts(tried: Sequence[Tried], seed: int) -> estimate.Estimate:
     tasks = split(tried, lambda one: one.task).values()
-    return estimate.bootstrapped_mean([fmean(one.attempts for one in inside) for inside in tasks], seed=seed)
+    return estimate.bootstrapped_mean(tuple(fmean(one.attempts for one in inside) for inside in tasks), seed=seed)

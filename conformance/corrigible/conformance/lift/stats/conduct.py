@@ -84,7 +84,7 @@ def way(agent: str, arm: str, episodes: Sequence[Episode], *, seed: int) -> Way:
 
     def mean(inside: Sequence[Episode], figure: Callable[[Episode], float]) -> estimate.Estimate:
         tasks = split(inside, name_of).values()
-        return estimate.bootstrapped_mean([fmean(map(figure, group)) for group in tasks], seed=seed)
+        return estimate.bootstrapped_mean(tuple(fmean(map(figure, group)) for group in tasks), seed=seed)
 
     def share(inside: Sequence[Episode], holds: Callable[[Episode], bool]) -> estimate.Estimate:
         return estimate.wilson(estimate.Counts(sum(map(holds, inside)), len(inside)))

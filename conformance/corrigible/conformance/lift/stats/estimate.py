@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from statistics import fmean
 from typing import Final, NamedTuple, TypeVar
@@ -130,17 +131,15 @@ def clustered_difference(
     observations: Sequence[Observation], first: str, second: str, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Difference:
     """Return the mean over tasks of their differences: bootstrap over tasks, sign-flip test over tasks."""
-    differences = np.array(list(task_differences(observations, first, second).values()))
+    differences = tuple(task_differences(observations, first, second).values())
     estimate = bootstrapped_mean(differences, seed=seed, resamples=resamples)
-    if len(differences) < 2:
-        return Difference(estimate, None, False)
-    return Difference(estimate, *sign_flip(differences, seed=seed))
+    return Difference(estimate, *(sign_flip(differences, seed=seed) if len(differences) > 1 else (None, False)))
 
 
-def bootstrapped_mean(values: npt.ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
+@cache
+def bootstrapped_mean(values: tuple[float, ...], *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
     """Return the mean with the interval between the 2.5th and 97.5th percentile of resampled means."""
-    array = np.asarray(values, dtype=float)
-    n = len(array)
+    array, n = np.array(values), len(values)
     if n < 2:
         return Estimate(float(array[0]) if n else None, None, None, n)
     rng = np.random.default_rng(seed)
@@ -183,6 +182,7 @@ def _counted_flips(sizes: Sequence[int], observed_sum: int) -> float:
     return float(min(chance[: total - observed_sum + 1].sum() + chance[total + observed_sum :].sum(), 1.0))
 
 
+@cache  # tables have few different cells
 def wilson(count: Counts) -> Estimate:
     """Return a proportion with its Wilson interval."""
     if not count.trials:

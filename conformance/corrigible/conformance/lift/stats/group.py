@@ -275,7 +275,7 @@ def efforts(group: Group, *, seed: int) -> list[Effort]:
 def _over_tasks(episodes: Sequence[Episode], less: int, seed: int) -> estimate.Estimate:
     tasks = split(episodes, name_of).values()
     means = [fmean(max(episode.attempts - less, 0) for episode in inside) for inside in tasks]
-    return estimate.bootstrapped_mean(means, seed=seed)
+    return estimate.bootstrapped_mean(tuple(means), seed=seed)
 
 
 @dataclass(frozen=True, slots=True)
