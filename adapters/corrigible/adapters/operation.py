@@ -193,8 +193,7 @@ def mixed_pattern(part: str) -> MixedPattern:
 
     RE2, since callers write the segment: several variables in one would have `re` try every way to share it out.
     """
-    fixed = map(re2.escape, _VARIABLE.sub("{}", part).split("{}"))
-    return compiled("(?s)" + "(.+?)".join(fixed))
+    return compiled("(?s)" + "(.+?)".join(map(re2.escape, _VARIABLE.sub("{}", part).split("{}"))))
 
 
 def _through_mixed(
