@@ -1,4 +1,4 @@
-"""Over the cases of all packs: each holds, and no value is lost unsaid, by a judge that shares no code with who edits."""
+"""The cases of all packs: each holds, and loses no value unsaid, by a judge that shares no code with who edits."""
 
 from __future__ import annotations
 
