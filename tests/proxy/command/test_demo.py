@@ -119,7 +119,7 @@ def parsed(*words: str) -> int:
 def test_a_step_that_does_not_hold_ends_the_demo(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    adds_nothing = demo.SCENES[0].server
+    adds_nothing = SCENES[0].server
     monkeypatch.setattr(demo, "proxy_for", lambda upstream, pack, options: adds_nothing)
     assert parsed("demo", "recipe") == 1
     assert capsys.readouterr().err == "corrigible demo: the proxy added nothing\n"

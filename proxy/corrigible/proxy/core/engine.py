@@ -98,12 +98,10 @@ class Engine:
                 profile.maps.find("GET", "/")
         for method in ("GET", "POST"):
             decisions = self.decide(Exchange(Request(method, "/", body={}), 400, {}, _SAMPLE, "", 0.0))
-            try:
+            with contextlib.suppress(StopIteration):
                 next(decisions)
                 while True:
                     decisions.send(LookupAnswer(0))
-            except StopIteration:
-                continue
 
     def decide(
         self, exchange: Exchange, explanation: Explanation | None = None, loops: Loops | None = None
