@@ -56,7 +56,7 @@ from corrigible.proxy.build import build_engine
 from corrigible.rules.pack.load import built_in, load_pack
 corrigible.parser("proxy"), corrigible.parser("sandbox"), conformance.parser("check"), conformance.parser("lift")
 [load_pack(name) for name in built_in()]
-build_engine(["http"]).warm_up()
+[build_engine([name]).warm_up() for name in ("http", "github", "slack", "models", "stripe")]
 book()
 from tests._support.command import called
 gc.freeze()

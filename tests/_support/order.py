@@ -32,7 +32,6 @@ LONG: Final[tuple[str, ...]] = (
     "tests/proxy/envoy/test_engine.py",
     "tests/proxy/mitm/test_silence.py",
     "tests/proxy/command/test_demo.py",
-    "tests/proxy/core/test_every_edit.py",
     "tests/integration/grpc/test_etcdctl.py",
     "tests/conformance/lift/test_serve.py",
     "tests/proxy/mitm/test_worker.py",

@@ -97,11 +97,11 @@ def test_operations_can_be_found_under_another_base() -> None:
 
 def test_base_paths_stand_before_the_shortest_path_of_an_operation() -> None:
     described = Operations({"GET /a": "list", "POST /a/{id}": "edit"})
-    assert described.base_paths() == [""]
+    assert described.base_paths == [""]
     assert described.merged_with(described.with_prefix("/api")).merged_with(
         described.with_prefix("/v2")
-    ).base_paths() == ["", "/api", "/v2"]
-    assert Operations({"GET /old/a": "a", "POST /b": "a", "GET /b": "a"}).base_paths() == [""]
+    ).base_paths == ["", "/api", "/v2"]
+    assert Operations({"GET /old/a": "a", "POST /b": "a", "GET /b": "a"}).base_paths == [""]
 
 
 def test_a_segment_of_many_variables_names_nothing_and_costs_nothing() -> None:

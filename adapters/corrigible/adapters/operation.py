@@ -22,7 +22,6 @@ COMMON_BASE: Final = re.compile(r"(?:/(?:apis?|rest|v\d{1,3}(?:\.\d{1,3}){0,2}))
 """A base path of common words. Another one may be the place of somebody's own server."""
 MixedPattern = Any
 """A compiled pattern of RE2, which has no types."""
-_BRACES = "{}"
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _MOST_PARTS = 16
 """Variables in one segment. What it costs to share a caller's segment out among them grows with their number."""
@@ -51,15 +50,19 @@ class Operations:
         A variable takes a segment or a part of one; a last one written `{+path}` all that are left, at least one.
         Templates with more than 16 variables in one segment name nothing.
         """
-        self.root = Node()
         self.names = tuple(table.values())
         self.templates = dict(table)
         posts = (key.partition(" ")[2] for key in table if key[:5].upper() == "POST ")
         self.ends_of_posts = frozenset(template.rstrip("/").rpartition("/")[2] for template in posts)
         """The last segments of the paths that have a POST."""
-        for key, name in table.items():
+
+    @cached_property
+    def root(self) -> Node:
+        """The trie, made where the first path is looked up: most tables are merged with another one before."""
+        root = Node()
+        for key, name in self.templates.items():
             method, _, template = key.partition(" ")
-            node, variables = self.root, []
+            node, variables = root, []
             for part in template.strip("/").split("/"):
                 names = _VARIABLE.findall(part)
                 if len(names) > _MOST_PARTS:
@@ -68,7 +71,7 @@ class Operations:
                     variables += names
                     node = node.mixed.setdefault(_VARIABLE.sub("{}", part), (mixed_pattern(part), Node()))[1]
                 elif part.startswith("{") and part.endswith("}"):
-                    variables.append(part.strip(_BRACES))
+                    variables.append(part.strip("{}"))
                     if part.startswith("{+"):
                         variables[-1] = variables[-1][1:]
                         node.tail[method.upper()] = (name, tuple(variables))
@@ -79,6 +82,7 @@ class Operations:
                     node = node.literal.setdefault(part, Node())
             else:
                 node.operations[method.upper()] = (name, tuple(variables))
+        return root
 
     @classmethod
     def load(cls, text: str) -> Operations:
@@ -96,15 +100,12 @@ class Operations:
             moved[f"{method} {base}{template}"] = name
         return Operations(moved)
 
+    @cached_property
     def base_paths(self) -> list[str]:
-        """Return what stands before the paths of operations, in order: nothing, and the path of each server.
+        """What stands before the paths of operations, in order: nothing, and the path of each server.
 
         The shortest path of an operation is its own; those that end with it have a base path before it.
         """
-        return list(self._base_paths)
-
-    @cached_property
-    def _base_paths(self) -> list[str]:
         paths: dict[str, list[str]] = {}
         for key, name in self.templates.items():
             paths.setdefault(name, []).append(key.partition(" ")[2])
@@ -192,9 +193,7 @@ def mixed_pattern(part: str) -> MixedPattern:
 
     RE2, since callers write the segment: several variables in one would have `re` try every way to share it out.
     """
-    fixed = map(re2.escape, _VARIABLE.sub("{}", part).split("{}"))
-    pattern: MixedPattern = compiled("(?s)" + "(.+?)".join(fixed))
-    return pattern
+    return compiled("(?s)" + "(.+?)".join(map(re2.escape, _VARIABLE.sub("{}", part).split("{}"))))
 
 
 def _through_mixed(

@@ -30,7 +30,6 @@ from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.runtime.dispatcher import LARGE, LOOPS_RESTORE, LOOPS_STATE, Dispatcher
 from corrigible.proxy.runtime.fork_server import ForkServer, Served
 from corrigible.proxy.runtime.worker import MEMORY, Workers
-from corrigible.rules.engine.evaluate import RuleIndex
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pack.cases import is_path
 from corrigible.rules.pack.load import Pack, load_pack
@@ -112,7 +111,7 @@ def profile_of(pack: Pack, description: Described | None = None) -> ApiProfile:
         adapter = replace(adapter, formats=(MappedFormat(pack.error), *adapter.formats))
     if description is not None and not description.operations.names:
         description = Undescribed()  # it says as much as none
-    return ApiProfile(adapter, pack, RuleIndex(pack.rules), description)
+    return ApiProfile(adapter, pack, pack.index, description)
 
 
 _OF_GRAPHQL = frozenset({".graphql", ".graphqls", ".gql"})

@@ -59,4 +59,4 @@ def test_each_part_of_a_request_and_why_it_is_not_judged(tmp_path: Path) -> None
         ("body", "image/png", "media type that is not read"),
     ]
     assert put.refusals == {"422": ("x", "y"), "default": ()}
-    assert description.operations.base_paths() == ["", "/api/v2"]
+    assert description.operations.base_paths == ["", "/api/v2"]

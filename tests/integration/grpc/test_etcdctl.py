@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 grpc: Any = importlib.import_module("grpc")
-PUTS = 2_000
+PUTS = 1_000
 AT_ONCE = 500
 """etcd itself refuses some 5,000 (`too many requests`)."""
 

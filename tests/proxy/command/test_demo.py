@@ -6,7 +6,7 @@ import io
 import json
 import signal
 import subprocess
-import sys
+from contextlib import redirect_stdout
 from importlib.resources import files
 
 import httpx
@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from corrigible.proxy import cli
 from corrigible.proxy.command import demo
 from corrigible.proxy.command.demo import preserves
+from corrigible.proxy.demo import scene as scene_of_demo
 from corrigible.proxy.demo.scene import SCENES, Answer, Page, cut
 from corrigible.schema.exchange import Json, Request
 from tests._support import tiny_model
+from tests._support.command import FORKING, start
 
-DEMO = [sys.executable, "-m", "corrigible.proxy.cli", "demo"]
 LINES, COLUMNS = 24, 88
 
 
@@ -34,8 +35,10 @@ def scenes(printed: str) -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def printed() -> str:
-    """What the demo prints, run as users run it."""
-    return subprocess.run(DEMO, stdout=subprocess.PIPE, text=True, timeout=240, check=True).stdout
+    """What the demo prints. CI runs it as users run it, too."""
+    with redirect_stdout(io.StringIO()) as printed:
+        assert parsed("demo") == 0
+    return printed.getvalue()
 
 
 def test_the_demo_shows_a_refusal_its_correction_and_success_by_default_on_servers_in_python(printed: str) -> None:
@@ -50,7 +53,10 @@ def test_the_demo_shows_a_refusal_its_correction_and_success_by_default_on_serve
     assert printed.splitlines()[-1].startswith("Real servers rejected the calls and accepted")
 
 
-def test_each_scene_fits_one_screen(printed: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_scene_fits_one_screen(
+    printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(scene_of_demo, "subprocess", FORKING)
     others = [scene.name for scene in SCENES if scene.name not in ("recipe", "stripe", "kubernetes")]
     assert parsed("demo", *others) == 0
     for scene in scenes(printed) + scenes(capsys.readouterr().out):
@@ -72,7 +78,7 @@ def test_in_full_nothing_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_is_kept_answers_until_it_is_interrupted() -> None:
     plan = {"id": "gold", "amount": "1000", "currency": "usd", "interval": "monthly", "product[name]": "Gold"}
-    with subprocess.Popen([*DEMO, "--keep"], stdout=subprocess.PIPE, text=True) as kept:
+    with start(["corrigible", "demo", "--keep"], stdout=subprocess.PIPE, text=True) as kept:
         try:
             assert kept.stdout is not None
             said = list(iter(kept.stdout.readline, "  -d 'product[name]=Gold'\n"))
@@ -110,17 +116,13 @@ def parsed(*words: str) -> int:
     return cli.main(words)
 
 
-def test_a_step_that_does_not_hold_ends_the_demo() -> None:
-    code = (
-        "import sys\n"
-        "from corrigible.proxy import cli\n"
-        "from corrigible.proxy.command import demo\n"
-        "demo.proxy_for = lambda upstream, pack, options: demo.SCENES[0].server\n"  # a proxy that adds nothing
-        "sys.exit(cli.main(['demo', 'recipe']))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 1
-    assert done.stderr == "corrigible demo: the proxy added nothing\n"
+def test_a_step_that_does_not_hold_ends_the_demo(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    adds_nothing = SCENES[0].server
+    monkeypatch.setattr(demo, "proxy_for", lambda upstream, pack, options: adds_nothing)
+    assert parsed("demo", "recipe") == 1
+    assert capsys.readouterr().err == "corrigible demo: the proxy added nothing\n"
 
 
 @pytest.mark.parametrize(

@@ -51,4 +51,4 @@ def test_a_description_may_tell_it_in_words(tmp_path: Path, text: str, base: str
     document["info"]["description"] = text
     engine = engine_of(tmp_path, yaml.safe_dump(document))
     assert engine.profiles[0].description is not None
-    assert engine.profiles[0].description.operations.base_paths() == sorted({"", base})
+    assert engine.profiles[0].description.operations.base_paths == sorted({"", base})

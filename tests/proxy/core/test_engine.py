@@ -17,6 +17,7 @@ from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.operation import NOTHING, Operations, Vocabulary
 from corrigible.proxy.build import build_engine, load_profiles
+from corrigible.proxy.core import engine
 from corrigible.proxy.core.api_profile import ApiProfile, Explanation
 from corrigible.proxy.core.decision import Annotate, PassThrough
 from corrigible.proxy.core.engine import Engine, retry_after
@@ -509,3 +510,23 @@ def test_all_packs_share_one_budget(write_pack: WritePack, grpc: bool) -> None:
     assert isinstance(decision, PassThrough) and decision.fault
     assert "steps of computing" in decision.reason
     assert costly.validated == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_named"),
+    [
+        ("colour", "the colour", True),
+        ("colour", "colours", False),
+        ("colour", "a_colour", False),
+        ("colour", "\xe9colour", True),  # of bytes: no letter of English is before it
+        ("a.b:", "a.b: c", True),
+        ("a.b:", "a.b:c", False),
+        ("a.b", "axb", False),
+    ],
+)
+def test_what_was_not_sent_is_a_place_where_the_answer_has_its_name_as_a_word(
+    name: str, text: str, is_named: bool
+) -> None:
+    assert engine._is_place(f"/body/{name}", exchange({"message": text}, request=Request("POST", "/", body={}))) is (
+        is_named
+    )

@@ -280,7 +280,8 @@ def spawned(pid: int, names: str) -> bool:
 
 
 PHASES: dict[str, Callable[[subprocess.Popen[str], Path], bool]] = {
-    "its folder is there": lambda process, place: any(place.iterdir()),
+    # Before, Python writes a file there to see whether that is possible, and an end at this moment leaves this file.
+    "its folder is there": lambda process, place: any(place.glob("corrigible-*")),
     "who removes it is there": lambda process, place: bool(children(process.pid)),
     "what forks is there": lambda process, place: len(children(process.pid)) >= 2,
     "correctors start": lambda process, place: bool(list(place.glob("*/corrector-*"))),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -19,8 +21,22 @@ from tests._support.envoy_proxy import EnvoyBench as Bench
 from tests._support.envoy_proxy import configured_envoy
 
 JSON = b"Content-Type: application/json\r\n"
-RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
-ANY = "match: {status: 409}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
+RULE = """
+id: apex.%s
+title: A rule
+status: stable
+references: [https://a.test]
+diagnosis: It is wrong.
+match: {%s}
+suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]
+author: A
+date: 2026-01-01
+"""
+RULES = {
+    "pack.yaml": "name: apex\ntitle: Apex\nversion: 2.1.0\napi: {name: Apex API}\nlicense: Apache-2.0\n",
+    "bad.yaml": RULE % ("bad", "code: bad"),
+    "any.yaml": RULE % ("any", "status: 409"),
+}
 BODY = b'{"error":{"code":"bad","message":"m"}}'
 LONG = b'{"error":{"code":"bad","message":"' + b"m" * (6 << 20) + b'"}}'
 
@@ -41,38 +57,53 @@ class Placed:
 
     def __init__(self, port: int, corrector: subprocess.Popen[str], upstream: Any) -> None:
         self.port, self.corrector, self.upstream = port, corrector, upstream
+        self.own = b""
 
     def post(self, path: str, body: bytes = b'{"a":2}', headers: bytes = b"") -> bytes:
-        return Bench.ask(self.port, path, "POST", body, JSON + headers)
+        return Bench.ask(self.port, path, "POST", body, JSON + headers + self.own)
+
+    def for_one(self) -> Placed:
+        """Return the same, with the answers of the beginning and for another caller than before."""
+        self.upstream.answers.clear()
+        self.upstream.answers.update(ANSWERS)
+        self.upstream.requests.clear()
+        self.own = b"Authorization: Bearer %s\r\n" % token_hex(4).encode()
+        return self
 
 
 @contextmanager
-def placed(upstream: Any, pack: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Placed]:
+def placed(upstream: Any, folder: Path) -> Iterator[Placed]:
+    for name, text in RULES.items():
+        (folder / name).write_text(text, "utf-8")
     address = f"unix:{folder / 'corrector.sock'}"
-    words = ["--upstream", f"http://127.0.0.1:{upstream.port}", "--pack", str(pack), "--time-limit", "20"]
+    words = ["--upstream", f"http://127.0.0.1:{upstream.port}", "--pack", str(folder), "--time-limit", "20"]
     command = ["corrigible", "corrector", "--ext-proc", "--listen", address, *words]
     with start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as corrector:
         try:
             assert corrector.stdout is not None
             line = corrector.stdout.readline()
             assert line.startswith(f"corrigible corrector: {address} "), line + corrector.stderr.read()  # type: ignore[union-attr]
-            capsys.readouterr()
-            assert (
-                main(["envoy", "config", "--ext-proc", "--corrector", address, "--listen", "127.0.0.1:0", *words]) == 0
-            )
-            with configured_envoy(yaml.safe_load(capsys.readouterr().out)) as port:
+            printed = ["envoy", "config", "--ext-proc", "--corrector", address, "--listen", "127.0.0.1:0", *words]
+            with redirect_stdout(io.StringIO()) as config:
+                assert main(printed) == 0
+            with configured_envoy(yaml.safe_load(config.getvalue())) as port:
                 yield Placed(port, corrector, upstream)
         finally:
             corrector.kill()
 
 
-@pytest.fixture
-def here(write_pack: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Placed]:
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Placed]:
     with (
         Bench.upstream(dict(ANSWERS)) as upstream,
-        placed(upstream, write_pack(x=RULE, other=ANY), tmp_path, capsys) as running,
+        placed(upstream, tmp_path_factory.mktemp("p")) as running,
     ):
         yield running
+
+
+@pytest.fixture
+def here(shared: Placed) -> Placed:
+    return shared.for_one()
 
 
 def document(answer: bytes) -> Any:
@@ -119,8 +150,8 @@ def test_an_empty_refusal_gets_a_body_where_problems_are_preferred_and_a_link_el
     answer = here.post("/empty", headers=b"Accept: application/problem+json\r\n")
     assert answer.startswith(b"HTTP/1.1 409 ")
     assert document(answer)["recovery_feedback"]["suggestions"]
-    own = b"Authorization: Bearer one\r\n"
-    head = here.post("/xml", headers=own).partition(b"\r\n\r\n")[0]
+    own = here.own
+    head = here.post("/xml").partition(b"\r\n\r\n")[0]
     link = re.search(rb"(?i)^link: <([^>]+)>", head, re.MULTILINE)
     assert link is not None, head
     target = link[1].decode()
@@ -131,22 +162,16 @@ def test_an_empty_refusal_gets_a_body_where_problems_are_preferred_and_a_link_el
 
 
 def test_a_loop_is_seen_and_ends_with_a_success(here: Placed) -> None:
-    own = b"Authorization: Bearer one\r\n"
-    assert "loop" not in document(here.post("/bad", headers=own))["recovery_feedback"]
-    assert document(here.post("/bad", headers=own))["recovery_feedback"]["loop"]["attempt"] == 2
+    assert "loop" not in document(here.post("/bad"))["recovery_feedback"]
+    assert document(here.post("/bad"))["recovery_feedback"]["loop"]["attempt"] == 2
     here.upstream.answers["/bad"] = ANSWERS["/ok"]
-    here.post("/bad", headers=own)
+    here.post("/bad")
     here.upstream.answers["/bad"] = REFUSED
-    assert "loop" not in document(here.post("/bad", headers=own))["recovery_feedback"]
+    assert "loop" not in document(here.post("/bad"))["recovery_feedback"]
 
 
-def test_a_corrector_that_is_gone_or_hangs_means_native_bytes(
-    write_pack: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with (
-        Bench.upstream(dict(ANSWERS)) as upstream,
-        placed(upstream, write_pack(x=RULE), tmp_path, capsys) as here,
-    ):
+def test_a_corrector_that_is_gone_or_hangs_means_native_bytes(tmp_path: Path) -> None:
+    with Bench.upstream(dict(ANSWERS)) as upstream, placed(upstream, tmp_path) as here:
         assert b"recovery_feedback" in here.post("/bad")
         here.corrector.kill()
         here.corrector.wait(60)

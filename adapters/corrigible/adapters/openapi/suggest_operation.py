@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from corrigible.adapters.operation import Node, Operations
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import escape
-from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, nearest, slips
+from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters, nearest, slips
 from corrigible.rules.safety.spelling import may_be_other_word
 from corrigible.rules.schema_repair.json_schema import literal_pattern
 from corrigible.rules.schema_repair.route import ELSEWHERE
@@ -130,7 +130,7 @@ def is_other_number(parts: list[str], others: list[str]) -> bool:
 
 def is_near(part: str, literal: str) -> bool:
     """Whether a segment is a misspelling of another: case, separators, number, one letter in four, its last words."""
-    if is_same(part, literal) or is_plural(part, literal):
+    if letters(part)[:1] == letters(literal)[:1] and (is_same(part, literal) or is_plural(part, literal)):
         return True
     ends = (f"_{part}", f"-{part}")
     if len(part) >= SHORTEST_WORD and (literal.endswith(ends) or literal.removesuffix("s").endswith(ends)):

@@ -90,7 +90,7 @@ def _check(args: argparse.Namespace) -> int:
         for one in reports:
             print(json.dumps(_document(one), ensure_ascii=False))
     else:
-        _print(description, description.operations.base_paths(), reports)
+        _print(description, description.operations.base_paths, reports)
     for problem in description.problems:
         print(problem, file=sys.stderr)
     return 1 if description.problems else 0

@@ -126,7 +126,7 @@ def described(profiles: Sequence[ApiProfile], specs: Sequence[str]) -> Iterator[
             continue
         seen.append(description)
         names = set(description.operations.names)
-        bases = [base for base in description.operations.base_paths() if base]
+        bases = [base for base in description.operations.base_paths if base]
         below = f", also below {', '.join(bases)}" if bases else ""
         yield f"{shown(specs[len(seen) - 1])}: {counted(len(names), 'operation')}{below}"
 

@@ -23,6 +23,7 @@ from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.functions.builtin import unix
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.pattern import Pattern
 from corrigible.rules.pointer import MISSING, value_at
 from corrigible.rules.safety.spelling import known_words
 from corrigible.rules.violation import Violation
@@ -97,12 +98,10 @@ class Engine:
                 profile.maps.find("GET", "/")
         for method in ("GET", "POST"):
             decisions = self.decide(Exchange(Request(method, "/", body={}), 400, {}, _SAMPLE, "", 0.0))
-            try:
+            with contextlib.suppress(StopIteration):
                 next(decisions)
                 while True:
                     decisions.send(LookupAnswer(0))
-            except StopIteration:
-                continue
 
     def decide(
         self, exchange: Exchange, explanation: Explanation | None = None, loops: Loops | None = None
@@ -385,7 +384,7 @@ def _is_place(pointer: str, exchange: Exchange) -> bool:
     above, _, name = pointer.rpartition("/")
     if _WORD.fullmatch(name) is None or (above and value_at(exchange.request, above) is MISSING):
         return False
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)".encode(), exchange.body) is not None
+    return Pattern(rf"\b{re.escape(name)}\{'B' if name[-1] in '.:/-' else 'b'}").spans(exchange.body) is not None
 
 
 _LONGEST_PLACE = 200

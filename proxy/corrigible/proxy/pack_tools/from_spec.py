@@ -107,7 +107,7 @@ def _manifest(
         "license": "Apache-2.0",
         "author": author,
     }
-    if bases := [base for base in description.operations.base_paths() if _LOOKUP.fullmatch(base) and "{" not in base]:
+    if bases := [base for base in description.operations.base_paths if _LOOKUP.fullmatch(base) and "{" not in base]:
         head["bases"] = bases
     keys = {part.name for one in reports for part in one.parts if part.place == "headers"}
     if key := next((one for one in sorted(keys) if one.lower().removeprefix("x-") == "idempotency-key"), None):

@@ -74,7 +74,6 @@ def run_cases(name_or_path: str | Path, description: Described | None = None) ->
     profile = profile_of(load_pack(name_or_path, mistakes=problems), description)
     rules = {rule.id.partition(".")[2]: rule for rule in profile.pack.rules}
     results: list[CaseResult] = []
-    alone = {rule.id: RuleIndex((rule,)) for rule in profile.pack.rules}
     for file in rule_files(profile.pack.path):
         rule = rules.get(file.stem)
         if rule is None or rule.status == "deprecated":
@@ -85,11 +84,12 @@ def run_cases(name_or_path: str | Path, description: Described | None = None) ->
             problems += error.all_errors()
             continue
         problems += missing_kinds(file, cases)
-        results += [_judged(profile, rule, case, alone[rule.id]) for case in cases]
+        index = RuleIndex((rule,))
+        results += [_judged(profile, rule, case, index) for case in cases]
     problems += orphans(profile.pack.path)
     for result in results:
         if not result.failures:
-            problems += _conflicts(profile, rules[result.case.rule], result.case, alone)
+            problems += _conflicts(profile, rules[result.case.rule], result.case)
     return PackResult(tuple(results), tuple(problems))
 
 
@@ -234,12 +234,11 @@ def answer_lookup(recorded: dict[str, Json], lookup: Lookup) -> LookupAnswer:
 def failures_of(profile: ApiProfile, case: Case) -> Iterator[str]:
     """Yield why `pack test` would not take a case."""
     rule = next(one for one in profile.pack.rules if one.id.partition(".")[2] == case.rule)
-    alone = {one.id: RuleIndex((one,)) for one in profile.pack.rules}
-    failures = list(_failures(profile, rule, case, alone[rule.id]))
-    yield from failures or (conflict.problem for conflict in _conflicts(profile, rule, case, alone))
+    failures = list(_failures(profile, rule, case, RuleIndex((rule,))))
+    yield from failures or (conflict.problem for conflict in _conflicts(profile, rule, case))
 
 
-def _conflicts(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, RuleIndex]) -> Iterator[AuthoringError]:
+def _conflicts(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[AuthoringError]:
     if case.text.no_match:
         return
     explanation = Explanation()
@@ -250,7 +249,7 @@ def _conflicts(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, 
     for other in (one for one in profile.pack.rules if one.id in explanation.candidates):
         same_rank = (other.priority, other.match.specificity) == (rule.priority, rule.match.specificity)
         conflicting = other.id != rule.id and same_rank and {other.status, rule.status} == {"stable"}
-        if conflicting and isinstance(evaluate_rules(profile, (other,), case, index=alone[other.id]), Annotate):
+        if conflicting and isinstance(evaluate_rules(profile, (other,), case), Annotate):
             problem = f'"{case.text.name}": {other.id} matches too, with the same rank (set priority)'
             yield AuthoringError(case.place, problem, kind="conflict")
 

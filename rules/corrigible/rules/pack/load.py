@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from corrigible.rules.engine.evaluate import RuleIndex
 from corrigible.rules.errors import AuthoringError, Place, gather
 from corrigible.rules.language.compile import LONGEST_EXPRESSION, TOO_LONG, compile_rule
 from corrigible.rules.language.evaluator import PackFunction
@@ -38,6 +39,7 @@ class Pack:
     path: Path
     text: PackText
     rules: tuple[Rule, ...]
+    index: RuleIndex
     tables: Mapping[str, Json]
     """Table name to its data, as expressions see it under `tables`."""
     vocabulary: Vocabulary
@@ -152,14 +154,10 @@ def _compiled(path: Path, lint: list[AuthoringError] | None, mistakes: list[Auth
             errors.append(error)
     rules: dict[str, Rule] = {}
     major = text.version.partition(".")[0]
-    sources = [_read(file) for file in rule_files(path)]
-    for source in sources:
-        if isinstance(source, AuthoringError):
-            errors.append(source)
-            continue
+    for file in rule_files(path):
         try:
             rule = compile_rule(
-                source,
+                read_source(file),
                 pack=text.name,
                 major=major,
                 vocabulary=vocabulary,
@@ -189,14 +187,8 @@ def _compiled(path: Path, lint: list[AuthoringError] | None, mistakes: list[Auth
     )
     mapping = None if text.error is None else compile_error(text.error)
     names = compile_operation(text.operation, text.operations) if text.operation else None
-    return Pack(text.name, path, text, tuple(rules.values()), tables, vocabulary, guidance, mapping, names, wordings)
-
-
-def _read(file: Path) -> Source | AuthoringError:
-    try:
-        return read_source(file)
-    except AuthoringError as error:
-        return error
+    every = tuple(rules.values())
+    return Pack(text.name, path, text, every, RuleIndex(every), tables, vocabulary, guidance, mapping, names, wordings)
 
 
 def load_tables(path: Path) -> dict[str, Json]:
