@@ -66,7 +66,6 @@ _LONGEST_TEST: Final = 256
 _LONGEST_MESSAGE: Final = 2000
 _SMALLER: Final = "Ask for less: a smaller page, fewer fields, fewer levels."
 _OF_SIZE: Final = word_set("depth complexity complex cost")
-"""Words of limits of a whole document."""
 _DIAGNOSIS: Final = "The schema does not allow what was sent."
 _SYNTAX: Final = "The text is no document of GraphQL: mend its syntax."
 _VALUE: Final = "A value is not what the schema takes."
@@ -394,18 +393,18 @@ class Mending:
         """Ask for a smaller page, else for another document, where all of one is too deep or costs too much."""
         told = [one for one in self._errors if not _OF_SIZE.isdisjoint(words(one.message[:_LONGEST_MESSAGE]))]
         limits = [one for each in told if not each.native.get("path") for one in complete(each)]
-        is_limit = any("maximum" in one.stated or told_state(one.message) is Kind.LIMIT for one in limits)
-        if (ast := parsed(self._text) if is_limit else None) is None:
+        ast = parsed(self._text)
+        if ast is None or not any("maximum" in one.stated or told_state(one.message) is Kind.LIMIT for one in limits):
             return None
         document = self._document(self._text, ast)
         calls = [Call(document, one, self._variables, f"{self._sent.base}/variables") for one in document.calls()]
-        pages = [(call, one) for call in calls for one in call.values() if is_page(one)]
+        pages = [(call, one) for call in calls for one in call.values() if is_page(one.pointer, one.value)]
         asked = self._question(_SMALLER)
         if pages and not any("depth" in words(one.message[:_LONGEST_MESSAGE]) for one in told):
             call, one = max(pages, key=lambda page: int(page[1].value))
             page = SchemaViolation(one.pointer, "maximum", {"type": "integer"}, one.value)
-            made = [self.outward(each, call) for each in ask(page, call.request(), _SMALLER).suggestions]
-            asked = Proposal([each for each in made if each])
+            made = (self.outward(each, call) for each in ask(page, call.request(), _SMALLER).suggestions)
+            asked = Proposal([*filter(None, made)])
         return repair_of(asked, "The document asks for too much at once.", "TOO_MUCH")
 
     # The document

@@ -15,11 +15,9 @@ from graphql import validation as v
 from corrigible.adapters.mapping.field_map import SYNONYMS
 from corrigible.adapters.mapping.operation import name_words
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.spelling import is_other_meaning
 from corrigible.rules.schema_repair.names import is_other_name, near_names
-from corrigible.schema.document import Leaf
 from corrigible.schema.exchange import Json
 
 from .splice import Splice, at, removed, span
@@ -678,10 +676,7 @@ def _are_alike(kinds: Sequence[Any], nodes: Sequence[Any]) -> bool:
 
 
 def in_one_sense(name: str, free: Mapping[str, bool]) -> list[str]:
-    """Return the only one of the free names, each with whether it is a text, that is said for a name.
-
-    Such are the size of a page and what compares in a filter. Another text may be more.
-    """
+    """Return the only free name in the sense of one: a page's size, a comparison. `free` says which are texts."""
     said = {one: "".join(name_words(one)) for one in (name, *free)}
     group = next((names for names in (*_COMPARING, *SYNONYMS) if said[name] in names), frozenset[str]())
     found = [one for one in free if said[one] in group]
@@ -689,9 +684,9 @@ def in_one_sense(name: str, free: Mapping[str, bool]) -> list[str]:
     return found if is_only and (group in _COMPARING or not free[found[0]]) else []
 
 
-def is_page(leaf: Leaf) -> bool:
+def is_page(pointer: str, value: Json) -> bool:
     """Whether a value is the size of a page."""
-    return isinstance(leaf.value, int) and "".join(name_words(segments(leaf.pointer)[-1])) in SYNONYMS[0]
+    return isinstance(value, int) and "".join(name_words(pointer.rpartition("/")[2])) in SYNONYMS[0]
 
 
 def _takes(kind: Any, node: Any) -> bool:
@@ -720,10 +715,9 @@ def _has_selected(definition: g.GraphQLField, node: g.FieldNode) -> bool:
 
 _TYPE_NAME: Final = "__typename"
 _COMPARING: Final = (
-    *map(word_set, ("eq equal", "ne neq notequal", "gt greaterthan", "lt lessthan", "in isin oneof")),
-    *map(word_set, ("gte ge greaterthanorequal", "lte le lessthanorequal")),
+    *map(word_set, ("eq equal", "ne neq notequal", "gt greaterthan", "lt lessthan")),
+    *map(word_set, ("gte greaterthanorequal", "lte lessthanorequal")),
 )
-"""Names of what compares, in the words of one API and another."""
 _OTHER: Final = "other"
 _LEFT_OUT: Final = frozenset({"MaxIntrospectionDepthRule"})
 """A limit of a server, which another one does not have."""
