@@ -89,7 +89,8 @@ def outcome(judge: Engine, request: Request, answer: Json, status: int = 200) ->
     "server",
     [
         *("absinthe", "apollo", "ariadne", "gophers", "gqlgen", "graphql-java"),
-        *("mercurius", "perl", "py-gql", "ruby", "strawberry", "tailcall", "webonyx", "yoga"),
+        *("hiku", "mercurius", "perl", "pothos", "py-gql", "ruby", "strawberry", "tailcall", "typegraphql"),
+        *("webonyx", "yoga"),
     ],
 )
 def test_recorded(server: str) -> None:

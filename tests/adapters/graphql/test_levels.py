@@ -231,3 +231,38 @@ def test_a_document_of_an_unknown_hash_is_asked_for(judge: Engine, told: str) ->
     body: Any = {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": "0" * 64}}}
     assert outcome(judge, posted(body), refused(told))["asks"] == ["/body/query"]
     assert outcome(judge, posted(body), refused("Internal error")) == {"silent": True}
+
+
+OPTIONS = """
+type Query { things(options: Options): Int }
+input Options { take: Int  skip: Int  size: Compared  since: String }
+input Compared { eq: Int  gte: Int  lt: Int }
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("first: $n", "options: {take: $n}"),
+        ("options: {limit: 2}", "options: {take: 2}"),
+        ("options: {pageSize: $n}", "options: {take: $n}"),
+        ("options: {offset: 2, take: 1}", "options: {skip: 2, take: 1}"),
+        ("options: {size: {equals: 2}}", "options: {size: {eq: 2}}"),
+        ("options: {size: {greaterThanOrEqual: $n}}", "options: {size: {gte: $n}}"),
+        ("options: {size: {greaterThan: 2}}", ""),
+        ("options: {limit: 2, take: 1}", ""),
+        ("options: {after: 2}", ""),
+    ],
+)
+def test_a_name_in_one_sense_is_to_be_confirmed_in_an_input_object(tmp_path: Path, sent: str, meant: str) -> None:
+    file = tmp_path / "options.graphql"
+    file.write_text(OPTIONS, "utf-8")
+    text = f"query Q($n: Int) {{ things({sent}) }}" if "$n" in sent else f"{{ things({sent}) }}"
+    body: dict[str, Any] = {"query": text, **({"variables": {"n": 2}} if "$n" in sent else {})}
+    told = [{"message": one.message} for one in g.validate(g.build_schema(OPTIONS), g.parse(text))]
+    found = outcome(build_engine([], file), posted(body), {"errors": told}, 400)
+    if meant:
+        assert found == {"asks": [], "confirms": {**body, "query": text.replace(sent, meant)}}
+    else:
+        assert "sends" not in found
+        assert "take: 2" not in str(found) and "gte" not in str(found)

@@ -222,7 +222,7 @@ class Call:
 
     def is_named_in(self, message: str) -> bool:
         """Whether a message has the name of what is sent as a word of its own."""
-        names, text = {segments(one.pointer)[-1] for one in self.values()}, message.replace(".", " ")
+        names, text = {name for one in self.values() for name in segments(one.pointer)[1:]}, message.replace(".", " ")
         return any(len(one) > _SHORT and has_word(text, one) for one in names)
 
     def place(self, pointer: str) -> tuple[Any, str]:
@@ -277,7 +277,7 @@ class Call:
         path = str(op["path"])
         node, place = self.place(path)
         above, above_place = self.place(path.rpartition("/")[0])
-        if place or above_place:
+        if above_place or (place and op["op"] not in ("move", "remove")):
             source = self.place(str(op["from"]))[1] if "from" in op else ""
             if "from" in op and not source:
                 return None

@@ -56,7 +56,7 @@ from .arguments import (
     of_variables,
     printed,
 )
-from .document import Document, Fix, Problem, key, meant_instead
+from .document import Document, Fix, Problem, in_one_sense, is_page, key, meant_instead
 from .splice import Splice, at, parsed, removed, span, spliced, written
 
 _MOST_ROUNDS: Final = 8
@@ -64,6 +64,8 @@ _MOST_OPTIONS: Final = 5
 _PARAMETERS: Final = ("query", "variables", "operationName", "extensions")
 _LONGEST_TEST: Final = 256
 _LONGEST_MESSAGE: Final = 2000
+_SMALLER: Final = "Ask for less: a smaller page, fewer fields, fewer levels."
+_OF_SIZE: Final = word_set("depth complexity complex cost")
 _DIAGNOSIS: Final = "The schema does not allow what was sent."
 _SYNTAX: Final = "The text is no document of GraphQL: mend its syntax."
 _VALUE: Final = "A value is not what the schema takes."
@@ -138,16 +140,14 @@ class GraphQlDescription(Described):
         Some servers execute a document first: then one of their errors is about what is wrong with it.
         """
         sent = Sent.of(request)
-        is_of_hash = any(
-            {"persisted", "query"} <= {*words(f"{one.code} {one.message}"[:_LONGEST_MESSAGE])} for one in errors
-        )
-        if sent is None and isinstance(request.body, dict) and is_of_hash:
+        is_of_hash = any("query" in words(f"{one.code} {one.message}"[:_LONGEST_MESSAGE]) for one in errors)
+        if sent is None and isinstance(request.body, dict) and not request.form and is_of_hash:
             absent = SchemaViolation("/body/query", "required", {"type": "string"}, MISSING)
             return repair_of(ask(absent, request, "Send the document, too."), "The hash is not known.", "NO_DOCUMENT")
         if sent is None or not errors:
             return None
         mending = Mending(self, request, sent, errors, group)
-        made = mending.posted() or mending.repair()
+        made = mending.posted() or mending.repair() or mending.smaller()
         return made if mending.is_told() or not any("path" in one.native for one in errors) else None
 
     def cautioned(
@@ -226,9 +226,10 @@ class GraphQlDescription(Described):
         is_known = isinstance(path, list) or bool(error.code) or told_state(error.message) is not None
         fields = [one for one in placed or document.calls() if isinstance(one, g.FieldNode)]
         calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in fields]
+        is_alone = bool(placed) or (len(calls) == 1 and not error.code)
         at_variable = ((call, one) for call in calls for one in call.values() if error.pointer)
         held = [(call, one.pointer) for call, one in at_variable if call.place(one.pointer)[1] == error.pointer]
-        named = (one for one in calls if placed and (is_known or one.is_named_in(error.message)))
+        named = (one for one in calls if (placed and is_known) or (is_alone and one.is_named_in(error.message)))
         calls = [call for call, _ in held] or [*named] or [one for one in calls if one.is_repeated_in(error.message)]
         if len(calls) != 1:
             return None
@@ -300,10 +301,13 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
     in_code, names = frozenset(words(code)), {segments(one.pointer)[-1] for one in call.values()}
     if is_down(message) or (is_fault(message) and _OF_INPUT.isdisjoint(in_code)):
         return _FAULT
-    told_names = [one.rpartition(".")[2] for one in extensions.values() if isinstance(one, str)]
-    is_named = not names.isdisjoint(told_names) or call.is_named_in(message[:_LONGEST_MESSAGE])
+    every = [one for held in extensions.values() for one in (held if isinstance(held, list) else [held])]
+    told_names = [one.rpartition(".")[2] for one in every if isinstance(one, str)]
+    is_told = not names.isdisjoint(told_names)
+    is_named = is_told or call.is_named_in(message[:_LONGEST_MESSAGE])
     is_named |= told_state(message) is None and call.is_repeated_in(message)
-    is_state = not _OF_STATE.isdisjoint(in_code) or (_OF_INPUT.isdisjoint(in_code) and not is_named)
+    is_state = not _OF_STATE.isdisjoint(in_code) and not is_told
+    is_state |= _OF_INPUT.isdisjoint(in_code) and not is_named
     if not code:
         is_state = not is_named and told_state(message) in (Kind.STATE, Kind.IN_USE, Kind.FIXED)
     return _CONFLICT if is_state else _LEAST_STATUS
@@ -384,6 +388,24 @@ class Mending:
         said = "Send a mutation in the body of a POST."
         made = edit(self._violation, self._request, patch, said, requires_confirmation=True)
         return repair_of(Proposal([made]), "A mutation is not sent by GET.", "MUTATION_BY_GET")
+
+    def smaller(self) -> Repair | None:
+        """Ask for a smaller page, else for another document, where all of one is too deep or costs too much."""
+        told = [one for one in self._errors if not _OF_SIZE.isdisjoint(words(one.message[:_LONGEST_MESSAGE]))]
+        limits = [one for each in told if not each.native.get("path") for one in complete(each)]
+        ast = parsed(self._text)
+        if ast is None or not any("maximum" in one.stated or told_state(one.message) is Kind.LIMIT for one in limits):
+            return None
+        document = self._document(self._text, ast)
+        calls = [Call(document, one, self._variables, f"{self._sent.base}/variables") for one in document.calls()]
+        pages = [(call, one) for call in calls for one in call.values() if is_page(one.pointer, one.value)]
+        asked = self._question(_SMALLER)
+        if pages and not any("depth" in words(one.message[:_LONGEST_MESSAGE]) for one in told):
+            call, one = max(pages, key=lambda page: int(page[1].value))
+            page = SchemaViolation(one.pointer, "maximum", {"type": "integer"}, one.value)
+            made = (self.outward(each, call) for each in ask(page, call.request(), _SMALLER).suggestions)
+            asked = Proposal([*filter(None, made)])
+        return repair_of(asked, "The document asks for too much at once.", "TOO_MUCH")
 
     # The document
 
@@ -481,7 +503,9 @@ class Mending:
         for call, arguments in judged:
             request = call.request()
             for violation in arguments.schema_violations(request, ""):
-                if call.place(violation.pointer)[1] and not isinstance(call, Variables):
+                is_unknown = violation.keyword == "additionalProperties"
+                at_name = violation.pointer.rpartition("/")[0] if is_unknown else violation.pointer
+                if call.place(at_name)[1] and not isinstance(call, Variables):
                     continue  # of the variables it is judged, too
                 is_free = isinstance(call, Variables) and violation.pointer.count("/") == _OF_A_VARIABLE
                 meant = _meant_there(violation, request) if not is_free else {}
@@ -677,7 +701,8 @@ def _placed(error: Violation, document: Document) -> list[g.FieldNode]:
     if error.code.upper().startswith("GRAPHQL_"):
         return []
     roots = document.selected(document.operations)
-    is_of_all = len(roots) == 1 and error.code.upper() in _STATUSES
+    is_right = not error.code and told_state(error.message) in (Kind.RIGHT, Kind.CREDENTIALS)
+    is_of_all = len(roots) == 1 and (is_right or error.code.upper() in _STATUSES)
     return document.called_at(_located(error)) or (roots if is_of_all else [])
 
 
@@ -705,7 +730,9 @@ def _meant_there(violation: SchemaViolation, request: Request) -> Mapping[str, s
     schema = violation.parent_schema or {} if violation.keyword == "required" else violation.schema
     free = [one for one in members(schema) if one not in held]
     required = [one for one in _required(schema) if one in free]
-    found = {one: meant_instead(one, free, required) for one in held if one not in members(schema)}
+    unknown = [one for one in held if one not in members(schema)]
+    is_text = {one: "string" in str(members(schema)[one].get("type")) for one in free}
+    found = {one: (*in_one_sense(one, is_text), meant_instead(one, free, required))[0] for one in unknown}
     return {one: meant for one, meant in found.items() if meant}
 
 
@@ -721,12 +748,15 @@ def _other_value(violation: SchemaViolation, request: Request, meant: str, told:
     place = f"{violation.pointer.rpartition('/')[0]}/{escape(meant)}"
     ops = guarded_ops(request, violation.pointer, violation.value, {"op": "remove", "path": violation.pointer})
     message = f"Give {meant}, if it is what was meant: its value may be another one."
-    asked = ask(violation, request, message, places=[(place, members(violation.schema).get(meant, {}))])
+    name, schema = _last(violation.pointer), violation.schema
+    asked = ask(violation, request, message, places=[(place, members(schema).get(meant, {}))])
     made = [{**one, "patch": ops} for one in asked.suggestions] if ops else []
-    if ops and meant in told and {*words(_last(violation.pointer))} < {*words(meant)}:
+    is_same = bool(in_one_sense(name, {meant: False}))
+    if ops and (is_same or (meant in told and {*words(name)} < {*words(meant)})):
         moved = [*ops[:-1], {"op": "move", "from": violation.pointer, "path": place}]
-        made.insert(0, edit(violation, request, moved, f"Send it as {meant}, if it is.", requires_confirmation=True))
-    if meant not in _required(violation.schema):
+        one = edit(violation, request, moved, f"Send it as {meant}, if it is.", requires_confirmation=True)
+        made = [one] if is_same else [one, *made]
+    if meant not in _required(schema) and not is_same:
         made += without(violation, request, "Leave it out, if the call may do without it.").suggestions
     return repair_of(Proposal(made), _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if made else None
 

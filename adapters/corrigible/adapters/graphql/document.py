@@ -15,7 +15,7 @@ from graphql import validation as v
 from corrigible.adapters.mapping.field_map import SYNONYMS
 from corrigible.adapters.mapping.operation import name_words
 from corrigible.rules.budget import spend
-from corrigible.rules.safety.decisive import words
+from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.spelling import is_other_meaning
 from corrigible.rules.schema_repair.names import is_other_name, near_names
 from corrigible.schema.exchange import Json
@@ -366,7 +366,7 @@ class Document:
             yield from moved
             return
         name, taking = node.name.value, [one for one in free if _takes(args[one].type, node.value)]
-        alike = _in_one_sense(name, args, taking)
+        alike = in_one_sense(name, {one: "String" in str(args[one].type) for one in taking})
         if not alike and (meant := meant_instead(name, free, required)):
             yield self._other_value(node, meant, args[meant].type)
             taking = []
@@ -404,7 +404,7 @@ class Document:
             is_sure = [*args] == [one] and {each.name.value for each in unknown} <= {*inside[one]}
             yield Fix(f"Send it inside of {one}.", ((span(given[0])[0], span(given[-1])[1], text),), is_sure)
         held = list(getattr(node.value, "fields", ()))
-        if not holders and _are_of(held, free):
+        if not holders and _are_of(held, {one: args[one] for one in free}):
             needed = {one for one in free if g.is_required_argument(args[one])}
             is_sure = bool(needed) and needed <= {one.name.value for one in held} <= {*free}
             is_sure = is_sure and _NEGATING.isdisjoint(words(node.name.value))
@@ -675,13 +675,18 @@ def _are_alike(kinds: Sequence[Any], nodes: Sequence[Any]) -> bool:
     return 0 < len(kinds) <= _MOST_NAMES and all(len(one) == 1 for one in found.values())
 
 
-def _in_one_sense(name: str, args: Mapping[str, Any], free: Sequence[str]) -> list[str]:
-    """Return the only argument that any API uses in the sense of a name: the size of a page. A text may be more."""
+def in_one_sense(name: str, free: Mapping[str, bool]) -> list[str]:
+    """Return the only free name in the sense of one: a page's size, a comparison. `free` says which are texts."""
     said = {one: "".join(name_words(one)) for one in (name, *free)}
-    group = next((names for names in SYNONYMS if said[name] in names), ())
+    group = next((names for names in (*_COMPARING, *SYNONYMS) if said[name] in names), frozenset[str]())
     found = [one for one in free if said[one] in group]
     is_only = len(found) == 1 and said[found[0]] != said[name]
-    return found if is_only and g.get_named_type(args[found[0]].type) is not g.GraphQLString else []
+    return found if is_only and (group in _COMPARING or not free[found[0]]) else []
+
+
+def is_page(pointer: str, value: Json) -> bool:
+    """Whether a value is the size of a page."""
+    return isinstance(value, int) and "".join(name_words(pointer.rpartition("/")[2])) in SYNONYMS[0]
 
 
 def _takes(kind: Any, node: Any) -> bool:
@@ -693,10 +698,11 @@ def _takes(kind: Any, node: Any) -> bool:
     return is_free or isinstance(node, g.ObjectValueNode) == g.is_input_object_type(inner)
 
 
-def _are_of(nodes: Sequence[Any], names: Collection[str]) -> bool:
-    """Whether nodes are named like members of a type, or nearly so."""
-    found = [one.name.value in names for one in nodes]
-    near = (near_names(one.name.value, [*names]) for one, is_one in zip(nodes, found, strict=True) if not is_one)
+def _are_of(nodes: Sequence[Any], kinds: Mapping[str, Any]) -> bool:
+    """Whether nodes are named like members of a type with their definitions, or nearly so."""
+    texts = {name: "String" in str(one.type) for name, one in kinds.items()}
+    found = [one.name.value in kinds or bool(in_one_sense(one.name.value, texts)) for one in nodes]
+    near = (near_names(one.name.value, [*kinds]) for one, is_one in zip(nodes, found, strict=True) if not is_one)
     return any(found) and all(near)
 
 
@@ -708,6 +714,10 @@ def _has_selected(definition: g.GraphQLField, node: g.FieldNode) -> bool:
 
 
 _TYPE_NAME: Final = "__typename"
+_COMPARING: Final = (
+    *map(word_set, ("eq equal", "ne neq notequal", "gt greaterthan", "lt lessthan")),
+    *map(word_set, ("gte greaterthanorequal", "lte lessthanorequal")),
+)
 _OTHER: Final = "other"
 _LEFT_OUT: Final = frozenset({"MaxIntrospectionDepthRule"})
 """A limit of a server, which another one does not have."""
