@@ -51,6 +51,12 @@ def test_an_error_of_the_responses_api_says_to_wait() -> None:
     assert event["recovery_feedback"]["suggestions"][0]["action"] == "WAIT_AND_RETRY"
 
 
+def test_a_response_that_failed_says_to_wait() -> None:
+    error = b'{"code": "server_is_overloaded", "message": "Our servers are currently overloaded."}'
+    event = json.loads(events()(b'{"type": "response.failed", "response": {"status": "failed", "error": ' + error + b"}}"))
+    assert event["recovery_feedback"]["suggestions"][0]["action"] == "WAIT_AND_RETRY"
+
+
 @given(cuts=st.lists(st.integers(0, len(STREAM)), max_size=5))
 def test_the_event_of_an_error_gets_feedback_however_the_stream_is_cut(cuts: list[int]) -> None:
     assert_is_corrected(passed(STREAM, cuts))
