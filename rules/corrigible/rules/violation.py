@@ -78,7 +78,7 @@ class Violation(NamedTuple):
         return Violation(code, message, pointer, constraint, type, param, native, stated, printed, likely)
 
     def scope(self) -> dict[str, Json]:
-        """Return the map that expressions see as `error`: the six names always there, native extras beside them."""
+        """Return the map that expressions see as `error`: the seven names always there, native extras beside them."""
         beside = self.native.get("members")
         api = {"members": beside["members"]} if isinstance(beside, dict) and "members" in beside else {}
         return {
@@ -88,6 +88,7 @@ class Violation(NamedTuple):
             "message": self.written_text,
             "pointer": self.pointer,
             "constraint": self.constraint,
+            "stated": dict(self.stated),
             "type": self.type,
             "param": self.param,
         }

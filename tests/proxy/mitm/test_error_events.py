@@ -47,8 +47,9 @@ def assert_is_corrected(out: bytes) -> None:
 
 
 def test_an_error_of_the_responses_api_says_to_wait() -> None:
-    event = json.loads(events()(b'{"type":"error","code":"rate_limit_exceeded","message":"Too many tokens"}'))
-    assert event["recovery_feedback"]["suggestions"][0]["action"] == "WAIT_AND_RETRY"
+    error = b'{"type":"error","code":"rate_limit_exceeded","message":"Too many tokens"}'
+    for data in (error, b'{"type":"response.failed","response":{"error":' + error + b"}}"):
+        assert json.loads(events()(data))["recovery_feedback"]["suggestions"][0]["action"] == "WAIT_AND_RETRY"
 
 
 @given(cuts=st.lists(st.integers(0, len(STREAM)), max_size=5))

@@ -47,7 +47,7 @@ class ErrorEvents:
             return data
         try:
             event = json.loads(data)
-            error = event.get("error", event if event.get("type") == "error" else {}) if isinstance(event, dict) else {}
+            error = _error_of(event) if isinstance(event, dict) else {}
             if not isinstance(error, dict) or not isinstance(error.get("message"), str):
                 return data
             self._has_ended = True
@@ -68,6 +68,13 @@ class ErrorEvents:
         entry = Entry(started, id, *head, "untouched", seconds * 1000, correction=seconds)
         self._recorder.write(with_outcome(entry, outcome))
         return data if outcome.rewrite is None else outcome.rewrite.body
+
+
+def _error_of(event: Mapping[str, Any]) -> Any:
+    """Return the error of an event: its member, that of its `response` (the Responses API), or the event itself."""
+    inner = event.get("response")
+    beside = inner.get("error") if isinstance(inner, dict) else None
+    return event.get("error", beside or (event if event.get("type") == "error" else {}))
 
 
 def status_of(error: Mapping[str, Any]) -> int:

@@ -24,8 +24,8 @@ from .syntax import ExpressionError
 SCOPE: Mapping[str, str] = {
     "body": "map: the body of the request; `{}` if there is none, or if it is no object. A missing member is null.",
     "captures": "map of strings: the named groups of `match.message`.",
-    "error": "map: the error: `code`, `message`, `pointer`, `constraint`, `type`, `param`, `number`, and the further "
-    "members that the format reads.",
+    "error": "map: the error: `code`, `message`, `pointer`, `constraint`, `stated`, `type`, `param`, `number`, and the "
+    "further members that the format reads.",
     "errors": "list of maps: all errors of the answer, each with its `number`.",
     "exchange": "map: `id`, `started` (seconds since 1970) and `elapsed` (seconds).",
     "headers": "map of strings: the headers of the request, names in small letters, no credentials. A missing one is "
