@@ -161,6 +161,7 @@ def _lacks_a_form(edit: Edit) -> bool:
 
 def _is_restructured(edit: Edit) -> bool:
     is_told = {Evidence.STATED, Evidence.NAMED} <= edit.evidence and edit.error.pointer != "/body"
+    is_told = is_told and not any(one.is_move and isinstance(one.new, Mapping) for one in edit.changes)
     is_seen = not edit.evidence.isdisjoint({Evidence.DECLARED, Evidence.BROKEN})
     return not is_told and not is_seen and any(map(_changes_shape, edit.changes))
 
