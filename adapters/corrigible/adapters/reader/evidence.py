@@ -106,6 +106,9 @@ class _Facts:
         """Texts of members that stand beside the message in the same error."""
         sent = [one for one in places if not one.is_absent and one.part in ("body", "query") and one.depth]
         self.only = sent[0] if len(sent) == 1 else None
+        there = [one for one in places if error.stated and not one.is_absent]
+        self.misfits = {one.key for one in there if first_violation(one.value, error.stated, text=one.part != "body")}
+        """What was sent and breaks what the answer states."""
         self.holders = frozenset(place.pointer.rpartition("/")[0] for place in places)
         self.around = frozenset(key for key, at in self.found.items() if says_where(self.message.low, at))
         """Those of the found values that say where something is, or of what."""
@@ -205,8 +208,10 @@ def _status(refusal: Refusal) -> str:
 def _of_form(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     """Yield what a format has told of the place."""
     error = refusal.error
-    if error.stated and not place.is_absent and first_violation(place.value, error.stated, text=place.part != "body"):
+    if place.key in facts.misfits:
         yield "breaks what is stated"
+        if len(facts.misfits) == 1:
+            yield "breaks it alone"
     if error.constraint == "required":
         yield f"a lack is told: {_there(place, facts)}"
     if error.constraint in _GROUPS and _GROUPS[error.constraint] == "unknown":

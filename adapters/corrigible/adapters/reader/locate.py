@@ -274,8 +274,8 @@ def _at_printed(error: Violation, request: Request) -> Violation:
 
     `[{'name': 'x'}] is not of type 'object'`: what is inside is not what the text is about.
     """
-    if error.pointer or not ("[" in error.message or "{" in error.message):
-        return error
+    if error.pointer or request.protocol is Protocol.GRPC or not ("[" in error.message or "{" in error.message):
+        return error  # the members of a map come in any order from a message
     for place in islice((SentValue(("body",), request.body), *sent_places(request)), _MOST_TEXTS):
         first = next(iter(place.value), None) if isinstance(place.value, Mapping | list) else None
         if first is None or (isinstance(first, str) and first not in error.message):
