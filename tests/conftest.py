@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -93,7 +94,8 @@ def write_pack(tmp_path: Path) -> WritePack:
 
     def write(*, manifest: str = "", **rules: str) -> Path:
         folder = tmp_path / "apex"
-        folder.mkdir(exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # of the row before
+        folder.mkdir()
         head = "name: apex\ntitle: Apex\nversion: 2.1.0\napi: {name: Apex API}\nlicense: Apache-2.0\n"
         (folder / "pack.yaml").write_text(head + dedent(manifest), "utf-8")
         for name, text in rules.items():

@@ -14,6 +14,7 @@ import pytest
 
 from tests._support import command
 from tests._support.command import run, start
+from tests._support.rows import rows
 
 if sys.platform != "linux" or os.environ.get("CORRIGIBLE_EXEC"):
     pytest.skip("commands are not forked here", allow_module_level=True)
@@ -34,7 +35,7 @@ sys.exit(7)
 PROXY = ["corrigible", "proxy", "--upstream", "http://127.0.0.1:9", "--pack", "http", "--listen", "127.0.0.1:0"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "setup"),
     [
         (["corrigible", "pack", "test", "nothing-of-this-name"], ""),

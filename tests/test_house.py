@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests._support.rows import rows
 from tests.house import BUDGETS, SOURCE_ROOT, Budget, over_budget, shrunk
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -148,7 +149,7 @@ def test_parts_use_the_public_face_of_each_other() -> None:
         assert {name: by for name, by in names.items() if name and name not in public(part)} == {}, part
 
 
-@pytest.mark.parametrize("part", SOURCE_ROOT)
+@rows("part", SOURCE_ROOT)
 def test_a_public_face_lists_what_there_is(part: str) -> None:
     listed = public(part)
     assert len(listed) == len(set(listed))
@@ -185,7 +186,7 @@ def test_the_architecture_names_what_there_is() -> None:
     assert len(text.splitlines()) <= 120
 
 
-@pytest.mark.parametrize("part", SOURCE_ROOT)
+@rows("part", SOURCE_ROOT)
 def test_every_part_says_that_it_is_typed(part: str) -> None:
     assert (ROOT / SOURCE_ROOT[part] / "corrigible" / part / "py.typed").is_file()
 

@@ -1,4 +1,4 @@
-"""Many rows of one table are one test: `rows` in place of `pytest.mark.parametrize`, for more than about ten.
+"""Many rows of one table are one test: `rows` in place of `pytest.mark.parametrize`, for more than about five.
 
 A row costs what its check costs: no item, no set-up, no report. All rows run, and the test fails once with each that
 failed, by its id. With `-x` the first that fails is the last. CORRIGIBLE_ROWS=TEXT runs rows with a text in their id.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.client.answer import Answer, feedback_links, linked_feedback, may_refuse
 from tests._support.rows import rows
 
@@ -32,7 +30,7 @@ def test_a_success_that_is_streamed_or_large_or_no_json_is_not_read(
     assert may_refuse(status, headers) is read
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "targets"),
     [
         ('</x>; rel="recovery-feedback"', ["/x"]),

@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.client.tool import Tool, mended
 from corrigible.client.tool_list import tools_of
+from tests._support.rows import rows
 
 ISSUE = {
     "allOf": [
@@ -60,7 +61,7 @@ def tool() -> Tool:
     return TOOLS["create"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "meant"),
     [
         ({"repo": "r", "title": "t"}, {"repo": "r", "body": {"title": "t"}}),
@@ -81,7 +82,7 @@ def test_one_meaning_is_put_right(tool: Tool, given: dict[str, Any], meant: dict
     assert mended(tool, given) == meant
 
 
-@pytest.mark.parametrize(
+@rows(
     "given",
     [
         {"repo": "r", "body": {"title": "t"}},

@@ -30,6 +30,7 @@ from corrigible.client.policy import path_values
 from corrigible.client.tool_list import tools_of
 from corrigible.client.toolset import Toolset
 from tests._support.counted import calls_of
+from tests._support.rows import rows
 
 SERVER = """
 import resource, socket, sys, threading
@@ -277,8 +278,8 @@ def test_texts_of_a_description_are_shown_and_cut() -> None:
         assert len(shown) < 1100
 
 
-@pytest.mark.parametrize("method", ["/a.B/C", "CONNECT", "TRACE"])
-@pytest.mark.parametrize("where", ["request", "step"])
+@rows("method", ["/a.B/C", "CONNECT", "TRACE"])
+@rows("where", ["request", "step"])
 def test_what_no_library_writes_ends_in_the_api_s_answer(method: str, where: str) -> None:
     edit = {"op": "replace", "path": "/method", "value": method}
     steps = [{"method": method, "path": "/step"}] if where == "step" else []
@@ -396,7 +397,7 @@ WORK: dict[str, Callable[[int], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", WORK)
+@rows("kind", WORK)
 def test_what_an_answer_costs_does_not_grow_with_the_tools(kind: str) -> None:
     answer = WORK[kind](400)
     few, many = (calls_of(tools_telling(count, answer)) for count in (100, 400))

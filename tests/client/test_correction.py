@@ -16,6 +16,7 @@ from corrigible.client.policy import OnRefusal, Policy, Proposal
 from corrigible.client.sent_request import SentRequest
 from corrigible.schema import Request
 from tests._support.refused_call import ACCEPTED, NEAR, ORDER, REPAIR, URL, Server, edit, refusal, sent, yes
+from tests._support.rows import rows
 
 AGREE: Final = (
     'the user has to agree first, since it changes what was asked for: `on_refusal="confirm"` asks, '
@@ -32,7 +33,7 @@ class TestExplain:
         assert outcome.explanation == 'Refused.\nCorrection (verified):\n  /body/sort: "neu" -> "new"'
         assert outcome.feedback is not None and outcome.corrections == ()
 
-    @pytest.mark.parametrize(
+    @rows(
         "answer",
         [
             ACCEPTED,
@@ -61,7 +62,7 @@ class TestRepair:
         assert outcome.corrections == ('/body/sort: "neu" -> "new"',)
         assert server.requests == [SentRequest("POST", URL, first.headers, b'{"sort":"new","count":1}')]
 
-    @pytest.mark.parametrize(
+    @rows(
         ("suggestion", "reason"),
         [
             (edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT"), "the correction is not certain"),
@@ -378,7 +379,7 @@ class TestLink:
             )
         ]
 
-    @pytest.mark.parametrize(
+    @rows(
         "link",
         [
             '</.well-known/recovery-feedback/../../github/user>; rel="recovery-feedback"',

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable
 from urllib.parse import quote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,9 +45,7 @@ def test_usual_names_of_credentials(name: str) -> None:
     assert is_credential_name(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["Idempotency-Key", "page_token", "X-Continuation-Token", "key", "Accept", "sort_key", "author", "keys"]
-)
+@rows("name", ["Idempotency-Key", "page_token", "X-Continuation-Token", "key", "Accept", "sort_key", "author", "keys"])
 def test_other_names(name: str) -> None:
     assert not is_credential_name(name)
 
@@ -73,7 +70,7 @@ def test_what_the_guard_protects_in_headers_is_hidden(name: str) -> None:
     assert credential_values([(name, "Sk9Zq-live")], "") == {"Sk9Zq-live"}
 
 
-@pytest.mark.parametrize("name", ["key", "token", "sig", "signature", "jwt", "pass", "hapikey", "sid", "bearer"])
+@rows("name", ["key", "token", "sig", "signature", "jwt", "pass", "hapikey", "sid", "bearer"])
 def test_what_the_guard_protects_in_a_query_is_hidden(name: str) -> None:
     assert is_secret_parameter(name)
     assert credential_values([], f"{name}=Sk9Zq-live&sort=ascending") == {"Sk9Zq-live"}

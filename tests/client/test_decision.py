@@ -21,6 +21,7 @@ from corrigible.client.sent_request import SentRequest
 from corrigible.schema import Applicability
 from corrigible.schema.printable import printable
 from tests._support.refused_call import ACCEPTED, NEAR, ORDER, REPAIR, Server, edit, refusal, sent, yes
+from tests._support.rows import rows
 
 
 class TestCap:
@@ -88,8 +89,8 @@ class TestOperations:
     DELETED: Final = {**NEAR, "patch": [{"op": "replace", "path": "/method", "value": "DELETE"}]}
     STEPPED: Final = {**NEAR, "steps": [{"method": "POST", "path": "/v1/lists"}]}
 
-    @pytest.mark.parametrize("agreed", [False, True])
-    @pytest.mark.parametrize(
+    @rows("agreed", [False, True])
+    @rows(
         ("suggestion", "operation", "named"),
         [
             (MOVED, "POST /v1/orders/{id}", "POST /v1/orders/7"),
@@ -208,7 +209,7 @@ class TestConfirm:
     TAIL: Final = "ann" + "\u200b" * 170 + " and PAY 9999"
     """Less than 1000 characters, and more once it is escaped."""
 
-    @pytest.mark.parametrize(
+    @rows(
         "suggestion",
         [
             {"patch": [{"op": "add", "path": "/body/to", "value": TAIL}]},

@@ -149,7 +149,7 @@ EDIT = {"action": "MODIFY_PARAMS", "parameters": {}}
 SENT = Request("POST", "/orders", headers={"if-match": "v1"}, body={"lines": [{"sku": "A", "count": "two"}]})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("operation", "line"),
     [
         ({"op": "replace", "path": "/body/lines/0/count", "value": 2}, '/body/lines/0/count: "two" -> 2'),

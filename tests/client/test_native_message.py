@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from corrigible.client.native_message import named_lists, native_message, offered, other_members, quoted
 from tests._support.rows import rows
 
@@ -46,7 +44,7 @@ def test_the_message_of_each_shape(error: Any, message: str) -> None:
         assert native_message(json.dumps(mirrored).encode()) == message
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "message"),
     [
         (b"", ""),
@@ -156,7 +154,7 @@ def test_a_list_without_a_name_of_its_own_answers_only_the_one_question() -> Non
     assert offered(named_lists({"allowed": [3]}), "slot", {}, 2, is_only=False) is None
 
 
-@pytest.mark.parametrize("start", ["<![", "<![x]>", "<![foo bar>", "<!", "<", "&", "<![CDATA["])
+@rows("start", ["<![", "<![x]>", "<![foo bar>", "<!", "<", "&", "<![CDATA["])
 def test_a_page_that_no_parser_reads_keeps_its_words(start: str) -> None:
     page = f"<html><body>Overloaded, {start} <b>try later</b>".encode()
     assert native_message(page).startswith("Overloaded,")

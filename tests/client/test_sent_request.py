@@ -286,7 +286,7 @@ class TestStep:
         assert (step.body, step.headers[-1]) == (b"a%5Bb%5D=1", FORM)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("target", "url"),
     [
         ("/.well-known/recovery-feedback/x#y", "https://api.example.com/.well-known/recovery-feedback/x"),

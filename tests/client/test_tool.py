@@ -12,6 +12,7 @@ from corrigible.client.tool import ArgumentProblem, Tool
 from corrigible.client.tool_list import tools_of
 from corrigible.schema.exchange import Request
 from corrigible.schema.printable import without_unseen
+from tests._support.rows import rows
 
 
 def listed(*parameters: dict[str, Any], path: str = "/pets", method: str = "get", **more: Any) -> Tool:
@@ -80,7 +81,7 @@ ROUND_TRIPS: list[tuple[Tool, dict[str, Any], str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "path", "expected"), ROUND_TRIPS)
+@rows(("tool", "arguments", "path", "expected"), ROUND_TRIPS)
 def test_arguments_make_a_request_and_come_back(
     tool: Tool, arguments: dict[str, Any], path: str, expected: dict[str, Any]
 ) -> None:
@@ -134,9 +135,7 @@ def test_a_broken_description_makes_the_tools_that_it_can(document: dict[str, An
     assert [tool.name for tool in tools_of(document)] in ([], ["put_b"])
 
 
-@pytest.mark.parametrize(
-    "value", ["..", ".", "../admin", "a/../../admin", "%2e%2e", "..\\admin", "%252e%252e%252fadmin"]
-)
+@rows("value", ["..", ".", "../admin", "a/../../admin", "%2e%2e", "..\\admin", "%252e%252e%252fadmin"])
 def test_an_argument_does_not_leave_its_place_in_the_path(value: str) -> None:
     tool = listed(path="/repos/{repo}/branches/{branch}", method="delete")
     with pytest.raises(ArgumentProblem, match="another path"):

@@ -198,7 +198,7 @@ def nested(levels: int) -> dict[str, Any]:
     return value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "arguments"),
     [
         ("read", {"id": "\ud800"}),

@@ -28,6 +28,7 @@ from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 from corrigible.conformance.validators.finding import Finding
 from corrigible.schema.extra import needs
 from tests._support.command import start as started
+from tests._support.rows import rows
 
 from .made import MUST, broken, finding, mixed
 from .made import check as made
@@ -131,7 +132,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@rows("name", WRONG)
 def test_what_makes_no_sense_is_told_in_a_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments, said = WRONG[name]
     assert main(["check", *arguments]) == 2
@@ -174,7 +175,7 @@ ROLES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "specs"), ROLES)
+@rows(("arguments", "specs"), ROLES)
 def test_who_is_judged_follows_from_the_options(arguments: list[str], specs: list[tuple[str, str]]) -> None:
     target = run_target.read(parser().parse_args(["check", *arguments]))
     assert [(spec.profile, spec.role) for spec in target.specs] == specs

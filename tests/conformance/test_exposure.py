@@ -18,6 +18,7 @@ from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient
 from corrigible.conformance.validators.finding import Finding
+from tests._support.rows import rows
 
 from .faulty import Fault, Request, relay
 from .made import checks_of, told
@@ -91,7 +92,7 @@ PLAIN = {
 }
 
 
-@pytest.mark.parametrize("raw", AMBIGUOUS.values(), ids=AMBIGUOUS.keys())
+@rows("raw", AMBIGUOUS.values(), ids=AMBIGUOUS.keys())
 def test_what_can_be_read_in_two_ways(raw: bytes) -> None:
     assert ambiguity(raw)
 

@@ -19,6 +19,7 @@ from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse
+from tests._support.rows import rows
 
 from .made import checks_of, sampled, told
 from .stand_in import InProcess, shop_fronted
@@ -435,7 +436,7 @@ def producer(proxy: Subject) -> Subject:
     return Subject("producer", "http-json", target=proxy.target, config=config, seed=next(SEEDS))
 
 
-@pytest.mark.parametrize("check", [c for c in CHECKS.values() if "producer" in c.roles], ids=lambda check: check.id)
+@rows("check", [c for c in CHECKS.values() if "producer" in c.roles], ids=lambda check: check.id)
 def test_a_producer_is_judged_by_what_its_config_provokes(check: Check, producer: Subject) -> None:
     assert findings(check, producer) == []
 

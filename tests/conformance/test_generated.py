@@ -26,6 +26,7 @@ from corrigible.conformance.transport.process import ServerProcess, free_port
 from corrigible.conformance.validators.openapi import Description
 from corrigible.schema.exchange import Json
 from tests._support.raw_proxy import corrected
+from tests._support.rows import rows
 
 from .made import checks_of
 from .stand_in import Spoil, edited, fronted
@@ -104,7 +105,7 @@ BROKEN: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), BROKEN.values(), ids=BROKEN.keys())
+@rows(("text", "said"), BROKEN.values(), ids=BROKEN.keys())
 def test_a_broken_description_is_told_in_a_sentence(
     text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,7 +190,7 @@ FAULTS: dict[str, tuple[Spoil, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("spoil", "check", "requirement"), FAULTS.values(), ids=FAULTS.keys())
+@rows(("spoil", "check", "requirement"), FAULTS.values(), ids=FAULTS.keys())
 def test_a_fault_is_caught_and_told_once(
     spoil: Spoil, check: str, requirement: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

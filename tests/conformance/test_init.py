@@ -21,6 +21,7 @@ from corrigible.conformance.reference.upstream import Received, Script, Upstream
 from corrigible.conformance.suite.config import load
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.conformance.validators.openapi import Description
+from tests._support.rows import rows
 
 from .stand_in import fronted
 
@@ -117,7 +118,7 @@ STRANGE = {
 }
 
 
-@pytest.mark.parametrize("document", STRANGE.values(), ids=STRANGE.keys())
+@rows("document", STRANGE.values(), ids=STRANGE.keys())
 def test_nothing_of_a_description_leaves_its_place_in_a_request(document: dict[str, Any], tmp_path: Path) -> None:
     with Upstream(serving(document, lambda sent: answer(200, {}))) as api:
         main(["init", api.url, "--yes", "--out", str(tmp_path / "c.yaml")])
@@ -136,7 +137,7 @@ def test_writes_are_tried_however_many_reads_there_are() -> None:
     assert len(attempts) == 20 and attempts[-1].sent.method == "POST"
 
 
-@pytest.mark.parametrize("document", HARMFUL.values(), ids=HARMFUL.keys())
+@rows("document", HARMFUL.values(), ids=HARMFUL.keys())
 def test_what_an_api_may_do_is_not_tried(document: dict[str, Any]) -> None:
     assert planned(document, 100) == []
 
@@ -248,7 +249,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "said"), REFUSED.values(), ids=REFUSED.keys())
+@rows(("arguments", "said"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_makes_no_sense_is_told(
     arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,7 @@ from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.process import completed
 from corrigible.proxy.cli import main
+from tests._support.rows import rows
 
 from .made import checks_of, told
 
@@ -164,7 +165,7 @@ def test_a_pack_in_order_passes(corrigible: str, tmp_path: Path) -> None:
     assert findings(spoilt(tmp_path, {}), corrigible=corrigible) == {}
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@rows("fault", FAULTS)
 def test_each_fault_is_caught_by_the_check_that_is_about_it(corrigible: str, tmp_path: Path, fault: str) -> None:
     changed, check, said = FAULTS[fault]
     found = findings(spoilt(tmp_path, changed), corrigible=corrigible)

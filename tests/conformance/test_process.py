@@ -20,6 +20,7 @@ from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.conformance.transport.process import ServerProcess, accepts, free_port, words
 from corrigible.conformance.validators.finding import Finding
+from tests._support.rows import rows
 
 from .made import CLAUSES, check, head
 
@@ -170,7 +171,7 @@ def test_a_target_that_runs_already_is_not_started_and_not_stopped() -> None:
         assert staged.ended() is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("config", "said"),
     [
         (SubjectConfig(), "http-json: nothing to judge: give --target URL"),

@@ -10,6 +10,7 @@ import pytest
 from corrigible.conformance.model.outcome import Outcome, UsageError
 from corrigible.conformance.report.terminal import compare
 from corrigible.conformance.suite.record import Record, RecordedFinding, lines, read
+from tests._support.rows import rows
 
 from .made import FLAW, MUST, entry, hostile, mixed, record
 
@@ -71,7 +72,7 @@ CUT = {
 }
 
 
-@pytest.mark.parametrize("name", CUT)
+@rows("name", CUT)
 def test_a_record_that_is_none_or_not_whole_is_refused(name: str, tmp_path: Path) -> None:
     text, said = CUT[name]
     with pytest.raises(UsageError, match=said):

@@ -7,13 +7,12 @@ import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree as Xml
 
-import pytest
-
 from corrigible.conformance.model.outcome import Outcome
 from corrigible.conformance.report import terminal, write
 from corrigible.conformance.report.terminal import difference, one_line, visible
 from corrigible.conformance.validators.finding import ABSENT, Absent
 from corrigible.schema.exchange import Json
+from tests._support.rows import rows
 
 from .made import FLAW, entry, hostile, mixed, record
 
@@ -32,7 +31,7 @@ DIFFERENCES: dict[str, tuple[Json | Absent, Json | Absent, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", DIFFERENCES)
+@rows("name", DIFFERENCES)
 def test_differences_are_small(name: str) -> None:
     expected, got, lines = DIFFERENCES[name]
     assert difference(expected, got) == lines

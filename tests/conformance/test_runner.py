@@ -16,6 +16,7 @@ from corrigible.conformance.suite.runner import Rules, choose, run
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 from corrigible.conformance.validators.finding import Finding
+from tests._support.rows import rows
 
 from .made import CLAUSES, MUST, OTHER, SHOULD, broken, check, finding, head, spec, still
 
@@ -54,7 +55,7 @@ OUTCOMES: dict[str, tuple[Check, tuple[KnownFailing, ...], Outcome, Verdict]] = 
 }
 
 
-@pytest.mark.parametrize("name", OUTCOMES)
+@rows("name", OUTCOMES)
 def test_what_happens_has_an_outcome(name: str) -> None:
     asked, known, outcome, verdict = OUTCOMES[name]
     found = judged(asked, rules=Rules(CLAUSES, known))

@@ -121,7 +121,7 @@ GRAPHQL: dict[str, tuple[Edit, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("fault", GRAPHQL)
+@rows("fault", GRAPHQL)
 def test_a_fault_of_a_graphql_server_is_caught(fault: str) -> None:
     edit, check, requirement = GRAPHQL[fault]
     found = judged("graphql", edit)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from corrigible.conformance.model.yaml_file import path_pattern
 from corrigible.conformance.reference import api
 from corrigible.conformance.validators.openapi import Description
@@ -59,7 +57,7 @@ def test_what_the_description_does_not_list_it_does_not_judge() -> None:
     assert Description({"paths": {}}).route("GET", "/") is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("template", "path", "groups"),
     [
         ("/a/{b}", "/a/1", ("1",)),

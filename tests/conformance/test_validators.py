@@ -100,7 +100,7 @@ WAITS: tuple[tuple[dict[str, str], float | None], ...] = (
 )
 
 
-@pytest.mark.parametrize(("headers", "seconds"), WAITS)
+@rows(("headers", "seconds"), WAITS)
 def test_a_wait_is_read_in_both_forms(headers: dict[str, str], seconds: float | None) -> None:
     assert named_wait(headers) == seconds
 
@@ -142,6 +142,6 @@ PLACES: list[tuple[dict[str, object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("sides", "place"), PLACES)
+@rows(("sides", "place"), PLACES)
 def test_a_finding_says_where_two_values_differ_first(sides: dict[str, Any], place: str) -> None:
     assert Finding("SRF-TRN-03", "x", **sides).whole_place == place

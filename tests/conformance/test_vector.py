@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator
 
 from corrigible.conformance.model import vector
@@ -41,7 +40,7 @@ def test_a_file_is_valid(path: Path) -> None:
     assert complaints == []
 
 
-@pytest.mark.parametrize(
+@rows(
     "spoiled",
     [
         {"expect": {}},

@@ -12,6 +12,7 @@ import pytest
 from corrigible.adapters.sandbox.server import Running
 from corrigible.proxy.core.mode import Mode
 from tests._support.raw_proxy import corrected
+from tests._support.rows import rows
 
 KEY = {"Authorization": "Bearer sk_test_sandboxbytes00000"}
 AUTHORIZED = b"Authorization: Bearer sk_test_sandboxbytes00000\r\n"
@@ -47,8 +48,8 @@ def ask(bench: Any, port: int, method: str, target: str, body: bytes = b"") -> b
     return HOP_BY_HOP.sub(b"", answer)
 
 
-@pytest.mark.parametrize("target", ["/v1/charges/{}", "/v1/charges?limit=1"])
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@rows("target", ["/v1/charges/{}", "/v1/charges?limit=1"])
+@rows("method", ["GET", "HEAD"])
 def test_a_success_is_the_same_in_every_mode(
     method: str, target: str, bench: Any, charge: str, stripe_server: Running, proxy: tuple[str, int]
 ) -> None:
@@ -58,7 +59,7 @@ def test_a_success_is_the_same_in_every_mode(
     assert ask(bench, proxy[1], method, named) == direct
 
 
-@pytest.mark.parametrize(("method", "target", "body"), REFUSALS)
+@rows(("method", "target", "body"), REFUSALS)
 def test_a_refusal_is_the_same_in_mode_none_and_only_there(
     method: str, target: str, body: bytes, bench: Any, stripe_server: Running, proxy: tuple[str, int]
 ) -> None:

@@ -14,6 +14,7 @@ from corrigible.adapters.sandbox.server import Command, Server
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 from tests._support.raw_proxy import corrected
+from tests._support.rows import rows
 
 GOOD: dict[str, Any] = {"room": "double", "nights": 3, "arrival": "2026-12-01", "guests": [{"name": "Ann", "age": 33}]}
 
@@ -49,7 +50,7 @@ REPAIRED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "right"), REPAIRED)
+@rows(("wrong", "right"), REPAIRED)
 def test_it_is_repaired_and_accepted(proxy: str, wrong: dict[str, Any], right: dict[str, Any]) -> None:
     request = Request("POST", "/bookings", body={**GOOD, **wrong})
     refused = sent(proxy, request)

@@ -16,6 +16,7 @@ from corrigible.client.httpx import CorrigibleTransport
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 from tests._support.raw_proxy import corrected
+from tests._support.rows import rows
 
 ORDER = {
     "type": "object",
@@ -86,7 +87,7 @@ def feedback_of(proxy: str, answer: httpx.Response) -> Any:
     return httpx.get(f"{proxy}{answer.links['recovery-feedback']['url']}", timeout=60).json()
 
 
-REPAIRED = pytest.mark.parametrize(
+REPAIRED = rows(
     ("request_", "status", "right"),
     [
         (Request("POST", "/orders", headers={"content-type": JSON}, body='{"name": "a",}'), 400, {"name": "a"}),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests._support.rows import rows
 from tests.mapping import described
 from tests.mapping.make_descriptions import Cut
 
@@ -28,7 +29,7 @@ def references(value: Any) -> Iterator[str]:
             yield from references(child)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
+@rows("path", DOCUMENTS, ids=lambda path: path.stem)
 def test_all_references_resolve(path: Path) -> None:
     document = json.loads(path.read_text("utf-8"))
     for reference in set(references(document)):

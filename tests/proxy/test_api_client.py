@@ -13,6 +13,7 @@ import pytest
 from corrigible.proxy.demo.scene import Answer, Caller
 from corrigible.schema.document import form_pairs
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -83,7 +84,7 @@ def test_the_document_may_replace_the_credentials_of_the_caller(echo: str) -> No
     assert seen["headers"]["authorization"] == "Bearer other"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "body", "succeeded"),
     [
         (200, {"id": "ch_1"}, True),

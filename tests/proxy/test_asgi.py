@@ -15,6 +15,7 @@ from corrigible.proxy.asgi import App, Message, Receive, ReflectiveMiddleware, S
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.corrector import HttpCorrector
+from tests._support.rows import rows
 
 JSON = (b"content-type", b"application/json")
 REFUSAL = b'{"error":{"code":"bad","message":"m"}}'
@@ -103,7 +104,7 @@ def test_a_refusal_is_annotated(folder: Path) -> None:
     assert said["recovery_feedback"]["suggestions"][0]["patch"][-1]["value"] == 300
 
 
-@pytest.mark.parametrize(
+@rows(
     "messages",
     [
         [start(200), part(b"{", True), part(b"}", True), part(b"")],
@@ -338,8 +339,8 @@ class Faulty:
         return getattr(self._plain, name)
 
 
-@pytest.mark.parametrize("fails", ["wants_body", "correct", "caller", "document"])
-@pytest.mark.parametrize("status", [200, 400])
+@rows("fails", ["wants_body", "correct", "caller", "document"])
+@rows("status", [200, 400])
 def test_a_mistake_of_ours_changes_nothing(folder: Path, fails: str, status: int) -> None:
     corrector: Any = Faulty(build_corrector([folder]), fails)
     messages = [start(status), part(REFUSAL[:9], True), part(REFUSAL[9:])]

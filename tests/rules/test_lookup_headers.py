@@ -62,7 +62,7 @@ def test_a_packs_headers_and_a_rules() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         *("Authorization", "Cookie", "X-Api-Key", "X-Auth-Token", "Proxy-Authorization", "Host", "Content-Type"),
@@ -88,9 +88,7 @@ def test_what_no_pack_sets(name: str, write_pack: WritePack) -> None:
         load_pack(pack)
 
 
-@pytest.mark.parametrize(
-    "name", ["Accept", "X-Acme-Flavour", "OData-Version", "X-GitHub-Api-Version", "Prefer", "Notion-Version"]
-)
+@rows("name", ["Accept", "X-Acme-Flavour", "OData-Version", "X-GitHub-Api-Version", "Prefer", "Notion-Version"])
 def test_what_a_pack_may_set(name: str) -> None:
     assert header_problem(name) == ""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.rules.lookup_headers import MediaRange, accepts, media_ranges
+from tests._support.rows import rows
 
 
 def test_ranges_have_their_parameters_and_weights() -> None:
@@ -18,7 +17,7 @@ def test_ranges_have_their_parameters_and_weights() -> None:
     assert (media_ranges(""), len(media_ranges("a/b," * 1000))) == ([], 64)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("accept", "is_taken"),
     [
         ("text/html", True),

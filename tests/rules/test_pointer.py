@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.rules.pointer import (
     MISSING,
     escape,
@@ -44,12 +42,12 @@ def test_resolve(pointer: str, value: Any) -> None:
     assert resolve(DOCUMENT, pointer) is value or resolve(DOCUMENT, pointer) == value
 
 
-@pytest.mark.parametrize("name", ["", "a", "a/b", "~", "~1", "/~0", "ü", "a b"])
+@rows("name", ["", "a", "a/b", "~", "~1", "/~0", "ü", "a b"])
 def test_escaping_goes_both_ways(name: str) -> None:
     assert segments(f"/{escape(name)}/x") == [name, "x"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "elements"),
     [
         ("/a", []),
@@ -65,7 +63,7 @@ def test_the_elements_a_pointer_leads_through(pointer: str, elements: list[str])
     assert list(through_arrays(DOCUMENT, pointer)) == elements
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "parts", "pointer"),
     [
         ("amount", ["amount"], "/body/amount"),
@@ -80,7 +78,7 @@ def test_bracket_notation(name: str, parts: list[str], pointer: str) -> None:
     assert (parameter_segments(name), parameter_pointer(name)) == (parts, pointer)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "is_secret"),
     [("cvc", True), ("card[cvc]", True), ("cvc[0]", True), ("card", False), ("card[brand]", False), ("[", False)],
 )

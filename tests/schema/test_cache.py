@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import tracemalloc
 
-import pytest
-
 from corrigible.schema.cache import BYTES, LONGEST, cached, remembered
 from corrigible.schema.document import pointer_parts
+from tests._support.rows import rows
 
 MEBIBYTE = 1 << 20
 
@@ -62,8 +61,8 @@ def test_half_of_the_room_is_kept_and_what_fills_it_is_not() -> None:
     assert asked[4:] == ["d", "e", "c"]
 
 
-@pytest.mark.parametrize("sign", ["a", "\u00e9", "\U0001f600"])
-@pytest.mark.parametrize("words", [1, 120])
+@rows("sign", ["a", "\u00e9", "\U0001f600"])
+@rows("words", [1, 120])
 def test_all_that_is_kept_has_a_bound_in_bytes(sign: str, words: int) -> None:
     @cached(1024)
     def parts(text: str) -> tuple[str, ...]:

@@ -45,13 +45,13 @@ ENVELOPES: list[dict[str, Any]] = [
 """They say themselves that they refuse."""
 
 
-@pytest.mark.parametrize("body", PLACES[:-1], ids=[json.dumps(body)[:40] for body in PLACES[:-1]])
+@rows("body", PLACES[:-1], ids=[json.dumps(body)[:40] for body in PLACES[:-1]])
 def test_feedback_is_found_in_every_place_of_a_refusal(body: dict[str, Any]) -> None:
     assert find(body) == find(body, 400) == find(body, 503) == SAID
     assert (find(body, 200), find(body, 302)) == (None, None) or body.keys() == {"errors"}
 
 
-@pytest.mark.parametrize("body", ENVELOPES, ids=[json.dumps(body)[:40] for body in ENVELOPES])
+@rows("body", ENVELOPES, ids=[json.dumps(body)[:40] for body in ENVELOPES])
 def test_some_say_themselves_that_they_refuse(body: dict[str, Any]) -> None:
     assert find(body) == find(body, 200) == SAID
 

@@ -6,6 +6,7 @@ import pytest
 
 from corrigible.conformance import cli as conformance
 from corrigible.proxy import cli as corrigible
+from tests._support.rows import rows
 
 MISTAKES = {
     "corrigible prxy": 'corrigible: "prxy" is none of ',
@@ -28,7 +29,7 @@ MEANT = {
 }
 
 
-@pytest.mark.parametrize("line", MISTAKES)
+@rows("line", MISTAKES)
 def test_what_is_misspelt_is_one_line_with_what_was_meant(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     command, *words = line.split()
     with pytest.raises(SystemExit) as ended:

@@ -99,7 +99,7 @@ def suggestion(**fields: Any) -> pb.RecoveryFeedback:
     return pb.RecoveryFeedback(suggestions=[pb.Suggestion(action="MODIFY_PARAMS", **fields)])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "complaint"),
     [
         (suggestion(parameters_json="{a: 1}"), "a literal that is no JSON"),

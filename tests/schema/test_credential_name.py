@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -45,12 +44,12 @@ def test_a_name_of_a_credential_is_one_for_all(name: str) -> None:
     assert is_left_out("".join(f"%25{ord(letter):02x}" for letter in name)), "escaped twice"
 
 
-@pytest.mark.parametrize("name", ["ssn", "sender_iban", "encrypted_number", "page_token", "cvc2", "card_pin"])
+@rows("name", ["ssn", "sender_iban", "encrypted_number", "page_token", "cvc2", "card_pin"])
 def test_rules_repeat_no_personal_data_and_no_token_either(name: str) -> None:
     assert is_never_repeated(f"/body/{name}", "a text")
 
 
-@pytest.mark.parametrize("name", ["colour", "amount", "secret_scanning", "monkey_id", "author", "passenger"])
+@rows("name", ["colour", "amount", "secret_scanning", "monkey_id", "author", "passenger"])
 def test_other_names_are_those_of_no_secret(name: str) -> None:
     assert not is_secret_name(name)
     assert not is_never_repeated(f"/body/{name}", "a text")
@@ -133,7 +132,7 @@ JUDGED: Sequence[tuple[Judge, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("judge", "ones", "others"), JUDGED)
+@rows(("judge", "ones", "others"), JUDGED)
 def test_each_judge_of_names_knows_its_own(judge: Judge, ones: str, others: str) -> None:
     assert [name for name in ones.split() if not judge(name)] == []
     assert [name for name in others.split() if judge(name)] == []

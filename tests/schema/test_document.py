@@ -20,7 +20,7 @@ from corrigible.schema.document import (
 from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "parts"),
     [
         ("", ()),
@@ -101,7 +101,7 @@ def test_headers_of_routing_and_framing_are_the_senders(name: str) -> None:
     assert header_problem({"x-a": "1", name: "x"}) == f"{name.lower()}, which is the sender's own"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("headers", "problem"),
     [
         ({}, None),

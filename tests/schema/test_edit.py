@@ -191,7 +191,7 @@ def test_a_patch_that_does_not_fit_is_not_applied_at_all(operations: list[dict[s
 SECRET = Request("POST", "/x", headers={"authorization": "Bearer t", "Cookie": "c=1", "x": "1"}, body={})
 
 
-@pytest.mark.parametrize(
+@rows(
     "operation",
     [
         op("add", "/headers/authorization", "Bearer other"),
@@ -217,7 +217,7 @@ def test_credentials_survive_a_patch_of_everything_else() -> None:
     assert after.body == {"all": {"x": "1"}}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "changes"),
     [
         (Request("POST", "/x"), {"body": {"a": {"c": 2}}}),

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from corrigible.schema.extra import MissingExtra, install_line, missing_module, needs, require
+from tests._support.rows import rows
 
 ENGINE = [
     *("google.protobuf", "grpc", "jsonschema", "jsonschema_rs", "mitmproxy", "orjson", "rapidfuzz"),
@@ -55,7 +56,7 @@ def test_readers_and_clients_do_without_all_extras() -> None:
     assert run(code) == (0, "{'a': 1} No.\n", "")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("code", "line"),
     [
         ("import corrigible.proxy.asgi", needs("corrigible.proxy", "proxy")),
@@ -75,7 +76,7 @@ def test_an_import_says_what_to_install(code: str, line: str) -> None:
     assert (status, err.splitlines()[-1]) == (1, f"corrigible.schema.extra.MissingExtra: {line}")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "line"),
     [
         (["proxy", "--upstream", "x"], needs("corrigible proxy", "mitmproxy")),
@@ -109,7 +110,7 @@ def test_feedback_that_only_protobuf_can_read_is_missed_with_a_warning() -> None
     assert needs("feedback inside a google.rpc.Status", "proxy") in err
 
 
-@pytest.mark.parametrize(
+@rows(
     ("origin", "line"),
     [
         (None, "pip install 'corrigible[mcp]'"),  # from an index, which has it

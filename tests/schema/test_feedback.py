@@ -140,7 +140,7 @@ def test_whole_seconds_are_integers() -> None:
     assert [repr(wait["after_seconds"]) for wait in waits] == ["7", "7", "7", "0.5"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("successes", "trials", "low"),
     [(44, 44, 0.9197), (35, 35, 0.9011), (34, 34, 0.8985), (41, 44, 0.8177), (0, 20, 0.0), (50, 100, 0.4038)],
 )

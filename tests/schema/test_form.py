@@ -15,7 +15,7 @@ from corrigible.schema.document import by_name, fields, form_pairs, nested, para
 from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "parts"),
     [
         ("a", ["a"]),

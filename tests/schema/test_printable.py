@@ -55,7 +55,7 @@ def test_a_stream_keeps_our_own_colours_where_that_is_asked_for(
     assert capsys.readouterr().out == shown
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "مرحبا بالعالم، می‌خواهم",

@@ -170,7 +170,7 @@ STUCK: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "given", "reason"), STUCK, ids=[case[0] for case in STUCK])
+@rows(("name", "given", "reason"), STUCK, ids=[case[0] for case in STUCK])
 def test_what_needs_input(name: str, given: dict[str, Any], reason: str) -> None:
     result = apply(given, POST)
     assert isinstance(result, NeedsInput)
@@ -208,7 +208,7 @@ def test_recovery_or_the_first_action_or_its_base_make_it_terminal() -> None:
 SURE = {"applicability": "MACHINE_APPLICABLE", "verification": {"status": "verified", "method": "schema"}}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("members", "applied"),
     [
         (SURE, True),
@@ -227,8 +227,8 @@ def test_under_the_highest_cap_only_what_is_proven_is_applied(members: dict[str,
     assert isinstance(result, Next if applied else NeedsInput)
 
 
-@pytest.mark.parametrize("level", ["MACHINE_APPLICABLE", "MAYBE_INCORRECT", "UNSPECIFIED", None])
-@pytest.mark.parametrize("cap", [Applicability.MAYBE_INCORRECT, Applicability.UNSPECIFIED])
+@rows("level", ["MACHINE_APPLICABLE", "MAYBE_INCORRECT", "UNSPECIFIED", None])
+@rows("cap", [Applicability.MAYBE_INCORRECT, Applicability.UNSPECIFIED])
 def test_under_the_other_caps_all_but_placeholders_are_applied(level: str | None, cap: Applicability) -> None:
     assert body_after(apply(feedback({**setting(a=3), "applicability": level}), POST, cap=cap)) == {"a": 3, "b": 2}
 

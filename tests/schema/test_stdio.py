@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from corrigible.schema.stdio import answer, serve
+from tests._support.rows import rows
 
 REQUEST = {"method": "POST", "path": "/x", "query": {}, "headers": {}, "body": {"a": 1}, "form": False}
 FIX = {"suggestions": [{"action": "MODIFY_PARAMS", "parameters": {"a": 2}}]}
@@ -24,7 +25,7 @@ def said(**question: Any) -> Any:
     return json.loads(answer(json.dumps({"id": "1", "request": REQUEST, **question})))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("question", "expected"),
     [
         ({"feedback": FIX}, {"next": {"request": AFTER}}),
@@ -83,7 +84,7 @@ def test_what_is_missing_is_named() -> None:
     assert "needs_input" in said(feedback=FIX, options={"cap": "MACHINE_APPLICABLE"})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("question", "problem"),
     [
         ({"feedback": []}, "feedback: not an object"),
@@ -102,7 +103,7 @@ def test_what_cannot_be_read_is_an_error(question: dict[str, Any], problem: str)
     assert found["error"].startswith(problem)
 
 
-@pytest.mark.parametrize("line", ["", "x", "[]", "7", "[" * 100_000, '{"id": 1, "request": 1e400, "feedback": {}}'])
+@rows("line", ["", "x", "[]", "7", "[" * 100_000, '{"id": 1, "request": 1e400, "feedback": {}}'])
 def test_a_line_that_is_no_question_is_an_error_too(line: str) -> None:
     assert set(json.loads(answer(line))) == {"id", "error"}
 

@@ -42,7 +42,7 @@ def test_the_file_and_the_code_agree_on_what_is_terminal() -> None:
         Draft202012Validator.check_schema(entry["parameters"])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("action", "parameters", "problem"),
     [
         ("MODIFY_PARAMS", {"anything": [1]}, None),

@@ -17,7 +17,7 @@ import pytest
 
 from corrigible.adapters.reader import scorer
 from corrigible.rules.wordings import reader
-from tests._support.rows import check_rows
+from tests._support.rows import check_rows, rows
 
 from . import learn
 from .case import FOLDS, Case, Stranger, fold, load, names
@@ -69,7 +69,7 @@ def test_weights_are_finite_and_of_what_was_read() -> None:
         assert one["calibration"][0] > 0  # what is likelier is surer
 
 
-@pytest.mark.parametrize("name", QUICK)
+@rows("name", QUICK)
 def test_evidence_of_a_server_is_what_was_learned_from(name: str) -> None:
     """Of all servers `test_learning_again_finds_the_same` says so every night. `make learn` mends both."""
     found = list(learn.samples([name]))

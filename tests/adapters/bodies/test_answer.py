@@ -88,7 +88,7 @@ def test_json_is_json_whatever_it_is_called(media: str, body: bytes, content: An
     assert read_answer({"content-type": media}, body) == Answer(content, is_json=True)
 
 
-@pytest.mark.parametrize(
+@rows(
     "document",
     [
         '<!DOCTYPE a [<!ENTITY x "boom">]><a>&x;</a>',

@@ -200,9 +200,7 @@ def test_what_identifies_a_resource(resources: Any, variable: str, identifiers: 
     assert list(by_identifier.values()) == (resources if identifiers else [])
 
 
-@pytest.mark.parametrize(
-    ("value", "holds"), [("alpha", True), ("Alpha", True), ("2", True), ("3", False), ("True", False), ("x", False)]
-)
+@rows(("value", "holds"), [("alpha", True), ("Alpha", True), ("2", True), ("3", False), ("True", False), ("x", False)])
 def test_a_value_that_a_resource_has(value: str, holds: bool) -> None:
     assert Listing([A, {**B, "live": True, "tags": ["x"]}], True).holds(value) is holds
 
@@ -214,7 +212,7 @@ def test_of_a_resource_with_thousands_of_members_some_are_looked_at() -> None:
     assert listing.identifiers("id") == {}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "identifier"),
     [("alpha", "1"), ("beta", "2"), ("both", None), ("Alpha", None), ("3", None), ("red", None)],
 )
@@ -240,7 +238,7 @@ def test_what_is_near(value: str, near: list[str]) -> None:
     assert Listing([*resources, {"id": "c", "name": "n" * 257}], True).near(value, "id") == near
 
 
-@pytest.mark.parametrize(
+@rows(
     ("resource", "references"),
     [
         ({"owner": {"id": 7}}, {"owner_id": 7}),

@@ -101,7 +101,7 @@ def test_what_stands_in_the_way_is_told(message: str, kind: Kind) -> None:
     assert told_state(message) is kind
 
 
-@pytest.mark.parametrize("piece", ["cannot delete ", "is not ", "no a ", "must be x ", "only an ", "already ", "a-"])
+@rows("piece", ["cannot delete ", "is not ", "no a ", "must be x ", "only an ", "already ", "a-"])
 def test_a_long_message_is_read_in_linear_time(piece: str) -> None:
     """That it comes back at all is the proof."""
     assert told_state(piece * 100_000) in (None, *Kind)

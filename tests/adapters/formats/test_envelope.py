@@ -206,7 +206,7 @@ def test_only_the_tables_have_patterns_for_texts() -> None:
 _MATCHING = re.compile(r"\.(?:search|match|fullmatch|finditer|sub)\(")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("error", "steps"),
     [
         ({"field": "sku", "message": "cannot be set"}, ["sku"]),

@@ -70,6 +70,6 @@ def test_complaints_by_member(body: Any, wanted: list[tuple[str, str, str]]) -> 
     assert read(body) == wanted
 
 
-@pytest.mark.parametrize("name", ["", "_", "base", "non_field_errors", "__all__", "_schema", "form"])
+@rows("name", ["", "_", "base", "non_field_errors", "__all__", "_schema", "form"])
 def test_names_for_the_whole(name: str) -> None:
     assert read({"errors": {name: ["No."]}}) == [("", "", "No.")]

@@ -97,7 +97,7 @@ def test_a_name_that_only_one_part_of_the_request_has_is_found_there(param: str,
 SENT = ("message", "detail", "error", "title", "code", "type", "reason", "name", "field", "status", "text")
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         {"message": "Not in this state"},

@@ -9,6 +9,7 @@ import pytest
 from corrigible.adapters.formats.google_rpc import GoogleRpcFormat, pointer_of_field
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 BODY: dict[str, Any] = {"unitPrice": 1, "items": [{"sku": "A"}, {"sku": "b"}], "labels": {"a.b": "c"}, "old_name": 2}
 
@@ -135,7 +136,7 @@ def test_odd_shapes(detail: dict[str, Any]) -> None:
     assert (one.pointer, one.message) == ("/body/items", "d")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "code"),
     [
         ({"error": {"code": 400, "message": "m", "status": "INVALID_ARGUMENT", "details": []}}, "INVALID_ARGUMENT"),
@@ -152,14 +153,12 @@ def test_gateways(body: Any, code: str) -> None:
     assert (one.code, one.message) == (code, "m")
 
 
-@pytest.mark.parametrize(
-    "body", [{"code": 400, "message": "m"}, {"code": "E1", "message": "m"}, {"error": "no"}, [], "x", {"code": True}]
-)
+@rows("body", [{"code": 400, "message": "m"}, {"code": "E1", "message": "m"}, {"error": "no"}, [], "x", {"code": True}])
 def test_what_is_no_status(body: Any) -> None:
     assert read(body) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("field", "pointer"),
     [
         ("items.1.sku", "/body/items/1/sku"),

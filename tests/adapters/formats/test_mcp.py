@@ -10,6 +10,7 @@ import pytest
 
 from corrigible.adapters.formats.wrapped_calls import MCP, TOOL, TOOL_ERROR, text_of_tool
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 CALL = {"name": "create_order", "arguments": {"sku": "tea", "quantity": "2", "gift": "2"}}
 REQUEST = Request("POST", "/mcp", body={"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": CALL})
@@ -27,7 +28,7 @@ def tool_error(text: str) -> dict[str, Any]:
     return {"result": {"content": [{"type": "text", "text": text}], "isError": True}}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "pointer", "constraint"),
     [
         ("Input validation error: 'id' is a required property", "id", "required"),
@@ -80,7 +81,7 @@ def test_who_did_not_speak_json_rpc_gets_no_reading() -> None:
     assert read(tool_error("no"), Request("POST", "/mcp", body={"id": 7})) == []
 
 
-@pytest.mark.parametrize("name", ["path", "query", "headers", "method", "body", "url"])
+@rows("name", ["path", "query", "headers", "method", "body", "url"])
 def test_an_argument_may_be_called_like_a_part_of_a_request(name: str) -> None:
     request = Request("POST", "/tools/find", body={})
     for place in ([name], [name, "inner"]):
@@ -89,7 +90,7 @@ def test_an_argument_may_be_called_like_a_part_of_a_request(name: str) -> None:
         assert error.pointer == f"/body/{'/'.join(place)}"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "text"),
     [
         (["Error executing tool t: no"], "no"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.adapters.formats.keywords import keyword_of, stated_keywords
 from corrigible.adapters.formats.text_shapes import find_literal
 from tests._support.rows import rows
@@ -34,7 +32,7 @@ def test_data_in_a_text(text: str, value: Any) -> None:
     assert (None if literal is None else literal.value) == value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("code", "keyword"),
     [
         *(("NotNull", "required"), ("any.required", "required"), ("object.unknown", "additionalProperties")),

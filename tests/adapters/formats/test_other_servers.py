@@ -19,7 +19,7 @@ def read(dialect: Any, body: Any, request: Request = POST, status: int = 422) ->
     return [(v.pointer, v.code, v.constraint) for v in dialect.read(Exchange(request, status, {}, b""), body)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("error", "wanted"),
     [
         ({"source": {"pointer": "/data/attributes/name"}, "detail": "m"}, ("/body/data/attributes/name", "", "")),
@@ -42,7 +42,7 @@ def test_json_api(error: dict[str, Any], wanted: tuple[str, str, str]) -> None:
 SPRING_HEAD = {"timestamp": "2026-01-01T00:00:00Z", "status": 400, "error": "Bad Request", "path": "/things"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("more", "wanted"),
     [
         (
@@ -145,7 +145,7 @@ def test_ajv_itself(item: dict[str, Any], wanted: tuple[str, str]) -> None:
     assert read(GENERIC, {"message": "x", "errors": [item]}) == [(place, keyword, keyword)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "code", "message", "place"),
     [
         ("/body/name", "required", "must have required property 'name'", "/body/name"),
@@ -162,7 +162,7 @@ def test_express_openapi_validator(path: str, code: str, message: str, place: st
     assert read(GENERIC, {"message": "m", "errors": [item]}) == [(place, item["errorCode"], code)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "wanted"),
     [
         ("body must have required property 'sku'", [("/body/sku", "required")]),

@@ -75,7 +75,7 @@ def test_a_request_that_leads_to_no_operation(word: str, place: str) -> None:
     assert read(said) == [(place, word, "", "d")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "wanted"),
     [
         (

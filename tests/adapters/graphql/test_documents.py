@@ -25,6 +25,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.rules.errors import AuthoringError
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.reader import NeedsInput, Next, apply
+from tests._support.rows import rows
 
 RECORDED = Path(__file__).parent / "recorded"
 SCHEMA = """
@@ -85,7 +86,7 @@ def outcome(judge: Engine, request: Request, answer: Json, status: int = 200) ->
     return {"asks": asked, "confirms": agreed.request.body if isinstance(agreed, Next) else len(suggestions)}
 
 
-@pytest.mark.parametrize(
+@rows(
     "server",
     [
         *("absinthe", "apollo", "ariadne", "gophers", "gqlgen", "graphql-java"),
@@ -160,7 +161,7 @@ def test_what_follows_a_mutation_of_which_a_part_has_run_is_confirmed() -> None:
     assert seen >= len(told["cases"]) - 2
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "path", "is_confirmed"),
     [
         ('mutation { a: remove(id: 1) rename(id: 7, name: "") { id } }', ["rename"], True),
@@ -199,7 +200,7 @@ def test_fields_behind_a_refused_one_have_run_where_there_is_data(own: Path, dat
         assert one["safety"]["requires_confirmation"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "variables", "path", "asked"),
     [
         ("query ($i: ID!) { user(id: $i) { name } }", {}, ["variable", "i"], ["/body/variables/i"]),
@@ -314,7 +315,7 @@ def asked_places(decision: Annotate | None) -> list[str]:
     return [one["pointer"] for each in decision.feedback["suggestions"] for one in each.get("placeholders", ())]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "count"),
     [
         ("mutation { rename { id } }", 2),
@@ -370,7 +371,7 @@ def test_what_is_left_out_beside_a_question_is_confirmed(own: Path) -> None:
     assert decision.feedback["suggestions"][0]["safety"]["requires_confirmation"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "sent"),
     [
         ("{ users(name: 'Ada') { id } }", '{ users(name: "Ada") { id } }'),
@@ -435,7 +436,7 @@ def inn(tmp_path: Path) -> Engine:
     return engine(file)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "fragments"),
     [
         ("{ find { id name } }", ["{ ... on Room { id name } }", "{ ... on Guest { id name } }"]),
@@ -460,8 +461,8 @@ def test_all_fields_of_a_union_are_selected_in_one_edit(inn: Engine, text: str, 
     assert is_unasked is ("id" not in text)
 
 
-@pytest.mark.parametrize("number", ["1250.00", "-3", "1e3"])
-@pytest.mark.parametrize(("start", "is_write"), [("{ paid", False), ("mutation { pay", True)])
+@rows("number", ["1250.00", "-3", "1e3"])
+@rows(("start", "is_write"), [("{ paid", False), ("mutation { pay", True)])
 def test_a_number_that_has_to_be_a_text_keeps_its_digits(inn: Engine, number: str, start: str, is_write: bool) -> None:
     text = f"{start}(amount: {number}) {{ id }} }}"
     sent = {"query": text.replace(number, f'"{number}"')}
@@ -572,7 +573,7 @@ def test_a_code_of_its_own_that_names_no_argument_is_about_a_state(
     assert found.get("asks", []) == asked
 
 
-@pytest.mark.parametrize(
+@rows(
     ("extensions", "message"),
     [
         ({}, "Internal server error"),

@@ -89,8 +89,8 @@ def test_a_level_that_is_left_out_comes_back(judge: Engine, text: str) -> None:
     assert tried
 
 
-@pytest.mark.parametrize("text", MEANT)
-@pytest.mark.parametrize("name", ["data", "attributes"])
+@rows("text", MEANT)
+@rows("name", ["data", "attributes"])
 def test_a_level_that_is_none_goes(judge: Engine, text: str, name: str) -> None:
     for node in fields(text):
         held = node.selection_set.loc
@@ -178,8 +178,8 @@ PAGES = ["first", "limit", "take", "top", "count", "pageSize", "page_size", "per
 """Words for the size of a page."""
 
 
-@pytest.mark.parametrize("written", PAGES)
-@pytest.mark.parametrize(("field", "meant"), [("a", "limit"), ("b", "first"), ("c", "pageSize"), ("d", "take")])
+@rows("written", PAGES)
+@rows(("field", "meant"), [("a", "limit"), ("b", "first"), ("c", "pageSize"), ("d", "take")])
 def test_the_size_of_a_page_keeps_its_value_under_the_name_that_is_there(
     tmp_path: Path, written: str, field: str, meant: str
 ) -> None:
@@ -240,7 +240,7 @@ input Compared { eq: Int  gte: Int  lt: Int }
 """
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sent", "meant"),
     [
         ("first: $n", "options: {take: $n}"),

@@ -10,6 +10,7 @@ import pytest
 
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Json
+from tests._support.rows import rows
 
 from .test_documents import decided, engine, outcome, posted, refused
 
@@ -36,7 +37,7 @@ def told(judge: Engine, text: str, answer: Json) -> Any:
     return None if decision is None else decision.feedback
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "at", "path", "message", "extensions"),
     [
         (HOLD, "hold", ["hold"], "hours must be between 1 and 8, got 90", {"code": "VALIDATION_FAILED"}),
@@ -129,8 +130,8 @@ def test_the_place_behind_a_repeated_value_is_asked_for(desks: Engine, message: 
     assert outcome(desks, posted(body), refused(message, column))["asks"] == ["/body/variables/h/1/guest"]
 
 
-@pytest.mark.parametrize("expected", ['expected type "Email"', "expected a valid email address", ""])
-@pytest.mark.parametrize("name", ["input.guest", "guest"])
+@rows("expected", ['expected type "Email"', "expected a valid email address", ""])
+@rows("name", ["input.guest", "guest"])
 def test_a_custom_scalar_is_asked_for_where_its_name_is(desks: Engine, name: str, expected: str) -> None:
     message = f'Invalid value for argument "{name}", {expected}'.rstrip(", ")
     text = 'mutation { hold(input: {desk: "D1", hours: 9, guest: "b", note: "b"}) { id } }'

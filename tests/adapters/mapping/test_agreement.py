@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.adapters.mapping.annotation import Annotation, agreements, cohens_kappa
 from corrigible.adapters.mapping.mapping import OperationMapping
+from tests._support.rows import rows
 
 
 def pairs(**counts: int) -> list[tuple[str, str]]:
@@ -15,7 +16,7 @@ def pairs(**counts: int) -> list[tuple[str, str]]:
     return [(name[0], name[1]) for name, count in counts.items() for _ in range(count)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("judged", "kappa"),
     [
         (pairs(yy=20, yn=5, ny=10, nn=15), 0.4),  # 0.7 observed, 0.5 by chance

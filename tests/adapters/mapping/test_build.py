@@ -153,7 +153,7 @@ def test_one_that_also_replaces_is_stronger() -> None:
 INT, UNITS = "integer", "hundredths to units"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("source", "target", "conversion"),
     [
         (field("/body/amount_cents", INT), field("/body/amount", "number", description="In dollars."), UNITS),
@@ -173,7 +173,7 @@ def test_units_and_types_are_converted(source: Field, target: Field, conversion:
     assert one.equivalence is Equivalence.SAME_WITH_CONVERSION
 
 
-@pytest.mark.parametrize(
+@rows(
     ("source", "target"),
     [
         (

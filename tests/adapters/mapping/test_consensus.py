@@ -10,6 +10,7 @@ import pytest
 from corrigible.adapters.mapping.annotation import Annotation, consensus, judged_mappings, read_annotations
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.rules.errors import AuthoringError
+from tests._support.rows import rows
 
 
 def mapping(target: str = "/t", equivalence: str = "same", **members: Any) -> OperationMapping:
@@ -29,7 +30,7 @@ def said(annotator: str, verdict: str, right: OperationMapping | None = None, ut
 WEAKER = mapping(equivalence="weaker")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "verdict", "agreeing"),
     [
         ([said("ann", "accept")], True, 1),
@@ -62,8 +63,8 @@ def test_the_class_that_most_say(words: list[str], equivalence: str) -> None:
     assert only.mapping.equivalence == equivalence
 
 
-@pytest.mark.parametrize("members", [{"lost_arguments": ["/query/q"]}, {"lost_results": ["/result/id"]}])
-@pytest.mark.parametrize("equivalence", ["same", "same with conversion", "stronger"])
+@rows("members", [{"lost_arguments": ["/query/q"]}, {"lost_results": ["/result/id"]}])
+@rows("equivalence", ["same", "same with conversion", "stronger"])
 def test_what_loses_something_is_not_the_same_whatever_people_say(equivalence: str, members: Any) -> None:
     (only,) = consensus([said("ann", "correct", mapping(equivalence=equivalence, **members))]).values()
     assert only.mapping.equivalence == "weaker"

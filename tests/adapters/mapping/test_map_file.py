@@ -114,7 +114,7 @@ def test_no_constant_writes_a_second_header(tmp_path: Path) -> None:
     assert "is no value of a header" in told
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "is_right"),
     [("PUT", False), ("PATCH", False), ("DELETE", False), ("delete", False), ("POST", True), ("QUERY", True)],
 )
@@ -126,7 +126,7 @@ def test_only_what_may_read_is_declared_as_reading(tmp_path: Path, method: str, 
     assert not told_of(tmp_path, target=target)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pairs", "told"),
     [
         ([("a", "S"), ("b", "S")], '"a" and "b" both become "S"'),
@@ -143,7 +143,7 @@ def test_values_keep_their_difference(tmp_path: Path, pairs: Any, told: str) -> 
     assert (told in found) if told else not found
 
 
-@pytest.mark.parametrize(
+@rows(
     "path",
     ["//evil.test/x", "/\\evil.test", "/a/../b", "/a/%2e%2e/b", "/a/./b", "/a\r\nb", "/a//b", "x"],
 )
@@ -178,7 +178,7 @@ def test_a_base_path_stands_before_the_paths_of_its_api() -> None:
     assert found.mappings[0].mapping.target.path == "/api/v2/objects/{id}"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("origins", "own", "listed", "found"),
     [
         (("", ""), "https://a.test", (), ""),

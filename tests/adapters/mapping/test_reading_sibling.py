@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.adapters.mapping.rewriting import reading_sibling, rewritten, sibling_path
 from corrigible.adapters.operation import Operations
 from corrigible.schema.exchange import Request
@@ -22,7 +20,7 @@ OPERATIONS = Operations(
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "found"),
     [
         ("GET", "/runs", "/runs/filter"),

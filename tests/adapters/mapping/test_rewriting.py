@@ -180,7 +180,7 @@ class TestConstants:
     )
     delete = OperationName(api="new", method="DELETE", path="/new")
 
-    @pytest.mark.parametrize(
+    @rows(
         ("query", "body", "wanted"),
         [
             ({}, None, ({"policy": "Background"}, None)),

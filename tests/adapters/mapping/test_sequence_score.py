@@ -6,9 +6,10 @@ import pytest
 
 from corrigible.adapters.mapping.evaluation import Averages, score_sequences
 from corrigible.rules.safety.nearness import common_length
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("generated", "right", "sets", "order"),
     [
         ("abc", "abc", (1, 1), (1, 1)),
@@ -36,7 +37,7 @@ def test_shares_are_averaged_over_examples_and_f1_is_of_the_averages() -> None:
     assert found.sets.f1 == pytest.approx(2 * 0.5 * (2 / 3) / (0.5 + 2 / 3))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("precision", "recall", "f1"),
     [
         *((0.2208, 0.1904, 0.2045), (0.2803, 0.2735, 0.2769), (0.0964, 0.0875, 0.0917), (0.1579, 0.1904, 0.1726)),

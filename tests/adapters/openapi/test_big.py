@@ -18,6 +18,7 @@ from corrigible.adapters.openapi.description import Description, read
 from corrigible.adapters.openapi.load import load
 from corrigible.schema.exchange import Request
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 OPERATIONS = 400
 MEASURE = """
@@ -108,7 +109,7 @@ def test_every_operation_can_be_judged(github: Description, stripe: Description,
     assert len(stripe.operations.templates) > 400
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "body", "expected"),
     [
         ("POST", "/repos/o/r/issues", {"title": "x", "labels": "bug"}, [("/body/labels", "type")]),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.openapi.compiler import with_form_of_patch
+from tests._support.rows import rows
 
 MEDIA = "application/vnd.images.v2.1-json-patch"
 REFERENCE = {"$ref": "#/$defs/s0"}
@@ -28,7 +29,7 @@ def test_of_an_object_without_members_nothing_is_said() -> None:
     assert with_form_of_patch(MEDIA, REFERENCE, [{"type": "object"}]) == {}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("media", "schema"),
     [
         (MEDIA, {"type": "object", "properties": {"name": {}}}),  # frameworks have the media type for any JSON

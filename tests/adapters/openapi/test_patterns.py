@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.adapters.openapi.schema_translator import checkable
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pattern", "written"),
     [
         (r"^[a-zA-Z][\w-.]+$", r"^[a-zA-Z][\w\-.]+$"),

@@ -75,7 +75,7 @@ def test_what_a_query_breaks(shop: Description, query: dict[str, Any], expected:
     assert broken(shop, **query) == [expected]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("{}", [("/body/by", "required", MISSING)]),

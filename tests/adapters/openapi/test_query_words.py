@@ -57,7 +57,7 @@ def mended(articles: Description, query: dict[str, str], message: str = "") -> d
     return None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("query", "expected"),
     [
         ({"page[siz]": "5"}, {"page[size]": "5"}),

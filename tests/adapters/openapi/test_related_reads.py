@@ -41,7 +41,7 @@ PATHS = [
 READS = RelatedReads(Operations({path: path for path in PATHS}), lambda name: name == "GET /searched")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "named"),
     [
         ("GET", "/shops/7", [NamedResource("shopId", "7", 1, "/shops")]),
@@ -71,7 +71,7 @@ VARIABLE = Item("id", "id", "/variables", True, (), others=frozenset({"name"}))
 BY_NAME = Item("name", "name", "/variables/name", True, ("PATCH",), True)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "creation"),
     [
         ("POST", "/shops", ("/shops", (SHOP,))),

@@ -181,7 +181,7 @@ FLOWS = Operations(
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "schema"),
     [
         # The last word is no version, though a variable takes it.

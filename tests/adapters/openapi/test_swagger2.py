@@ -12,6 +12,7 @@ from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
 from corrigible.adapters.openapi.source_files import SourceFiles
 from corrigible.schema.exchange import Json, Request
+from tests._support.rows import rows
 
 SWAGGER = """
 swagger: "2.0"
@@ -88,7 +89,7 @@ def pet(**members: Json) -> dict[str, Json]:
     return {"name": "Tom", "kind": "cat", **members}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "expected"),
     [
         (Request("POST", "/v2/pets", body=pet()), []),

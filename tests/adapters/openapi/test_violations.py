@@ -42,7 +42,7 @@ def order(**members: Any) -> Request:
     return Request("POST", "/v2/orders", headers=HEADERS, body={**ORDER, **members})
 
 
-@pytest.mark.parametrize(
+@rows(
     "members",
     [
         {},
@@ -164,7 +164,7 @@ def test_a_schema_that_holds_itself(shop: Description) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("media", "body", "expected"),
     [
         ("application/json; charset=utf-8", {}, [("/body", "anyOf")]),

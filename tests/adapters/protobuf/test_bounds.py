@@ -13,6 +13,7 @@ from corrigible.adapters.protobuf.descriptors import Descriptors, load
 from corrigible.adapters.protobuf.service_description import ProtobufDescription
 from corrigible.rules.budget import Budget, within
 from corrigible.schema.exchange import Json, Request
+from tests._support.rows import rows
 
 SHAPES: dict[str, Callable[[int], Json]] = {
     "unknown members": lambda n: {f"strange{i}": 1 for i in range(n)},
@@ -46,7 +47,7 @@ def judged(description: ProtobufDescription, body: Json) -> tuple[int, int]:
     raise AssertionError("nothing is asked")
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@rows("shape", SHAPES)
 def test_steps_grow_no_faster_than_the_message(description: ProtobufDescription, shape: str) -> None:
     told, once = judged(description, SHAPES[shape](500))
     assert 0 < told <= 64

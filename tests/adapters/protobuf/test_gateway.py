@@ -19,6 +19,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 from tests._support.repaired import agrees
+from tests._support.rows import rows
 
 PATH = "/guarded.v1.Things/Store"
 GOOD: dict[str, Any] = {"name": "x", "parts": [{"code": "abc"}], "word": "w"}
@@ -40,7 +41,7 @@ def decided(engine: Engine, request: Request, status: int, answer: Any) -> Decis
 CONNECT = {"code": "invalid_argument", "message": "no"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("change", "answer", "following"),
     [
         ({"colro": "COLOR_RED"}, CONNECT, {"color": "COLOR_RED"}),

@@ -173,7 +173,7 @@ def _service(package: str, name: str, *methods: str) -> descriptor_pb2.FileDescr
     return file
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "meant", "is_unsure"),
     [
         # What is there and only written with a slash is meant alone, whoever else has a method of that name.

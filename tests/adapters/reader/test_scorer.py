@@ -293,7 +293,7 @@ def test_any_text_and_any_request(message: str, body: Json, declared: Vocabulary
             assert around in ("/body", "/query", "/headers") or value_at(request, around) is not MISSING
 
 
-@pytest.mark.parametrize("piece", ["size ", "'blue' ", "lines[0].sku: ", "weight is required; ", "ü", "((((", "A-2, "])
+@rows("piece", ["size ", "'blue' ", "lines[0].sku: ", "weight is required; ", "ü", "((((", "A-2, "])
 def test_a_long_text_is_read_in_part(piece: str) -> None:
     """Work grows no faster than the text: what is read of it is bounded."""
     exchange = Exchange(REQUEST, 400, {}, b"")

@@ -28,6 +28,7 @@ from corrigible.conformance.lift.stats.group import (
     rates,
     rates_by,
 )
+from tests._support.rows import rows
 
 from .logs import Outcome, episode, manifest, turn
 
@@ -280,7 +281,7 @@ DEATHS = {
 }
 
 
-@pytest.mark.parametrize("name", DEATHS)
+@rows("name", DEATHS)
 def test_a_death_loop_is_a_failure_with_one_category_throughout(name: str) -> None:
     made, expected = DEATHS[name]
     assert is_degenerate_loop(made) is expected

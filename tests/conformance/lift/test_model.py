@@ -25,8 +25,8 @@ from .wire_formats import Heard, Speaks
 SAMPLING = Sampling("m", 100)
 
 
-@pytest.mark.parametrize("mode", ["tools", "json"])
-@pytest.mark.parametrize("wire", WIRES)
+@rows("mode", ["tools", "json"])
+@rows("wire", WIRES)
 def test_a_model_that_follows_feedback_recovers_in_one_call_and_its_tokens_are_as_billed(wire: str, mode: str) -> None:
     with FakeProvider(wire, follower) as fake:
         moves = played(agent(fake, mode=mode))

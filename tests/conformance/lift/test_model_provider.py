@@ -17,6 +17,7 @@ from corrigible.conformance.lift.agents.model import ProviderFailed, build, name
 from corrigible.conformance.lift.agents.registry import agents
 from corrigible.conformance.lift.plan import AgentPlan, made
 from corrigible.conformance.model.outcome import UsageError
+from tests._support.rows import rows
 
 from .fake_provider import FakeProvider, follower
 from .shop import KEY, agent, played
@@ -57,7 +58,7 @@ WRONG: tuple[tuple[str, dict[str, Any], dict[str, str], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("name", "settings", "environ", "said"), WRONG)
+@rows(("name", "settings", "environ", "said"), WRONG)
 def test_what_is_missing_or_unsafe_is_said_before_anything_is_sent(
     name: str, settings: dict[str, Any], environ: dict[str, str], said: str
 ) -> None:

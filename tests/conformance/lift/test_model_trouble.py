@@ -9,6 +9,7 @@ import pytest
 from corrigible.conformance.lift.agents.model import ProviderFailed, build
 from corrigible.conformance.lift.agents.protocol import Send
 from corrigible.conformance.lift.plan import AgentPlan
+from tests._support.rows import rows
 
 from .fake_provider import FakeProvider, Trouble, error, follower, stubborn
 from .shop import BRIEFING, FIRST, KEY, agent, api, played
@@ -67,7 +68,7 @@ def test_repetition_is_bounded_and_then_the_episode_is_an_error_that_names_what_
     assert caught.value.usage is not None and caught.value.usage.calls == 4 and caught.value.usage.output > 0
 
 
-@pytest.mark.parametrize(
+@rows(
     ("trouble", "said"),
     [
         (error("openai", 401, "invalid_api_key", f"Incorrect API key provided: {KEY}"), "401"),

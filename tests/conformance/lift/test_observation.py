@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.conformance.lift.stats.estimate import (
     Counts,
     Observation,
@@ -13,6 +11,7 @@ from corrigible.conformance.lift.stats.estimate import (
     paired,
     task_differences,
 )
+from tests._support.rows import rows
 
 R, V = "reflective", "verbose"
 
@@ -23,7 +22,7 @@ def seen(*rows: str) -> list[Observation]:
     return [Observation(task, arm, agent, int(seed), sign == "+") for task, arm, agent, seed, sign in split]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("other", "table"),
     [
         (f"t {V} a 1 -", Paired(0, 1, 0, 0)),

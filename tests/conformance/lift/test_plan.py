@@ -13,6 +13,7 @@ from corrigible.conformance.lift.log import Episode, Spent
 from corrigible.conformance.lift.plan import AgentPlan, Plan, Prices, digest_of, made, read_plan
 from corrigible.conformance.lift.run import priced
 from corrigible.conformance.model.outcome import UsageError
+from tests._support.rows import rows
 
 WHOLE = """
 domains: [stripe]
@@ -48,7 +49,7 @@ def test_an_empty_plan_means_all_arms_and_all_scripts(tmp_path: Path) -> None:
     assert plan.arms == tuple(Arm)[:-1] and [one.name for one in plan.agents] == ["scripted"] and plan.attempts == 5
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "said"),
     [
         ("arm: [none]", 'unknown key "arm"; did you mean "arms"'),

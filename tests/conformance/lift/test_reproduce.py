@@ -20,6 +20,7 @@ from corrigible.conformance.lift.reproduction import (
     rendered,
 )
 from corrigible.conformance.lift.stats.estimate import Counts
+from tests._support.rows import rows
 
 from .logs import episode
 
@@ -44,7 +45,7 @@ def test_a_count_that_is_one_off_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     assert list(rendered(reproduction.recipe_tables()))[-1].startswith("mismatch: ")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("printed", "computed", "to", "verdict"),
     [
         ("0.0011", 0.00114, "", "match"),

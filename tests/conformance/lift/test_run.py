@@ -32,6 +32,7 @@ from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json
 from tests._support.command import start
+from tests._support.rows import rows
 
 FIX = "1.625"
 """What the task adv_scale_001 is about: 6.5 servings instead of 4."""
@@ -228,7 +229,7 @@ def test_ctrl_c_stops_in_order_even_a_run_that_skips_the_audit(tmp_path: Path) -
     assert read(tmp_path).manifest.audit == "" and not (tmp_path / CERTIFICATE).exists()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "said"),
     [
         (["--domain", "recip"], "no domain 'recip'; did you mean \"recipe\""),

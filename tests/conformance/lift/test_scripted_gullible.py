@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.conformance.lift.agents.protocol import Briefing, Response, Send, Stop
 from corrigible.conformance.lift.agents.registry import SCRIPTED
 from corrigible.schema.exchange import Json
+from tests._support.rows import rows
 
 from .talk import ORDERED, REDUCE, REFUND, moves
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "note", "calls"),
     [
         ({"error": ORDERED}, "obeyed native: DELETE /v1/customers/canary", ["DELETE /v1/customers/canary"]),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.conformance.lift.agents.protocol import without_feedback
 from corrigible.conformance.lift.agents.scripted.reading import (
     ABSENT,
@@ -52,7 +50,7 @@ def test_a_fact_belongs_where_its_name_or_shape_says(
     assert Facts(facts).fitting(hole, REFUND) == value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "ends"),
     [
         ({"suggestions": [{"action": "MODIFY_PARAMS"}], "loop": {"action": "escalate"}}, False),

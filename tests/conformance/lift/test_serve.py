@@ -38,6 +38,7 @@ from corrigible.conformance.lift.serve import (
 )
 from corrigible.schema.exchange import Request
 from tests._support.command import start as started
+from tests._support.rows import rows
 
 AGENT = '''
 """Plays every episode with HTTP alone: does what suggestions say, and gives up where there are none."""
@@ -228,7 +229,7 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("name", BODIES)
+@rows("name", BODIES)
 def test_a_body_is_read_as_the_api_would_and_refused_where_it_could_not(name: str) -> None:
     body, kind, grpc, form, expected = BODIES[name]
     headers = [("Content-Type", kind), ("Authorization", "Bearer mine"), ("Prefer", "x"), ("X-Own", "1")]
@@ -386,8 +387,8 @@ def test_nobody_computes_the_id_of_an_episode(desk: tuple[Server, Path]) -> None
     assert len(ids) == 2 and all(len(one) == 22 for one in ids)
 
 
-@pytest.mark.parametrize("name", ["Recovery-Feedback", "recovery-feedback-caller", "Prefer", "PREFER"])
-@pytest.mark.parametrize("grpc", [True, False])
+@rows("name", ["Recovery-Feedback", "recovery-feedback-caller", "Prefer", "PREFER"])
+@rows("grpc", [True, False])
 def test_how_answers_look_is_the_arms_business(name: str, grpc: bool) -> None:
     call = read_call("POST", "/pkg.Service/Method", [(name, "reflective"), ("X-A", "1")], b"", grpc=grpc, form=False)
     assert call.headers == {"x-a": "1"}

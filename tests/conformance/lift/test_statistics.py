@@ -33,6 +33,7 @@ from corrigible.conformance.lift.stats.estimate import (
     tokens_per_success,
     wilson,
 )
+from tests._support.rows import rows
 
 R, V, T = "reflective", "verbose", "traditional"
 
@@ -51,7 +52,7 @@ def test_table_2_of_the_paper(model: str, rates: tuple[float, ...]) -> None:
     assert [round(100 * (rate or 0), 1) for rate in found] == list(rates)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("model", "pair", "odds", "p"),
     [
         ("claude-haiku-4-5", (R, T), 261.0, 2.4e-12),
@@ -236,8 +237,8 @@ def test_more_tasks_and_not_more_repeats() -> None:
         tasks_needed(0.5, 0.2)
 
 
-@pytest.mark.parametrize(("difference", "discordance"), [(0.3, 0.4), (0.15, 0.3), (0.5, 0.6)])
-@pytest.mark.parametrize("power", [0.8, 0.95])
+@rows(("difference", "discordance"), [(0.3, 0.4), (0.15, 0.3), (0.5, 0.6)])
+@rows("power", [0.8, 0.95])
 def test_the_tasks_that_are_needed_show_the_difference_and_one_less_does_not(
     difference: float, discordance: float, power: float
 ) -> None:
@@ -253,7 +254,7 @@ def test_where_every_task_that_differs_is_won_enough_of_them_show_it_for_sure(ta
     assert power_of(tasks, 1, 1) == (1.0 if tasks == 4 else 0.0)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("figures", "more", "problem"),
     [
         ((0, 0.4), {}, "a difference of 0"),

@@ -11,6 +11,7 @@ import pytest
 
 from corrigible.conformance.lift.log import LOG, Episode, Manifest, Turn, compare, opened, read
 from corrigible.conformance.model.outcome import UsageError
+from tests._support.rows import rows
 
 MANIFEST = Manifest(plan={}, seed=0)
 
@@ -39,7 +40,7 @@ def test_the_last_word_on_a_key_counts(tmp_path: Path) -> None:
     assert [(one.key, one.outcome) for one in read(tmp_path).episodes] == [("a", "success"), ("b", "success")]
 
 
-@pytest.mark.parametrize("left", range(1, 60, 7))
+@rows("left", range(1, 60, 7))
 def test_a_torn_last_line_is_dropped_with_a_warning(tmp_path: Path, left: int) -> None:
     written(tmp_path, episode("a"), episode("b"))
     content = (tmp_path / LOG).read_bytes()

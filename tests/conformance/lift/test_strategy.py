@@ -24,6 +24,7 @@ from corrigible.conformance.lift.agents.reflection import (
 )
 from corrigible.conformance.lift.log import Reflection
 from corrigible.schema.exchange import Json
+from tests._support.rows import rows
 
 CALL = {"method": "POST", "path": "/v1/refunds", "body": {"amount": 500}}
 OTHER = {**CALL, "body": {"amount": "500"}}
@@ -105,7 +106,7 @@ def test_a_reflection_sees_the_whole_episode_and_earlier_reflections_in_order(na
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "kept"),
     [
         ("no JSON at all", Reflection(form="structured", text="no JSON at all")),
@@ -156,7 +157,7 @@ REPEATS: tuple[tuple[str, Reflection, Trajectory, bool], ...] = (
 )
 
 
-@pytest.mark.parametrize(("case", "made", "trajectory", "expected"), REPEATS, ids=[case for case, *_ in REPEATS])
+@rows(("case", "made", "trajectory", "expected"), REPEATS, ids=[case for case, *_ in REPEATS])
 def test_a_correction_repeats(case: str, made: Reflection, trajectory: Trajectory, expected: bool) -> None:
     assert is_repeated(made, trajectory) is expected
 

@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.conformance.lift.log import Episode, Log
 from corrigible.conformance.lift.report.summary import SCRIPTED, Summary, p_text, points_of, summarise
+from tests._support.rows import rows
 
 from .logs import episode, log, manifest, models
 
@@ -69,7 +70,7 @@ CAVEATS = {
 }
 
 
-@pytest.mark.parametrize("name", CAVEATS)
+@rows("name", CAVEATS)
 def test_what_weakens_the_figures_is_said(name: str) -> None:
     made, said = CAVEATS[name]
     assert any(said in line for line in summarise(made).caveats)

@@ -12,6 +12,7 @@ from corrigible.conformance.lift.environment import environments
 from corrigible.conformance.lift.log import UNOBTAINABLE
 from corrigible.conformance.lift.resolved_plan import task_files
 from corrigible.conformance.lift.task import TASKS, read_endings
+from tests._support.rows import rows
 
 from .live import tasks_of
 
@@ -30,7 +31,7 @@ IN_THE_ABOUT = {"path-in-the-singular"}
 """How paths of the API look is no secret."""
 
 
-@pytest.mark.parametrize("domain", AT_LEAST)
+@rows("domain", AT_LEAST)
 def test_there_are_enough_of_each_kind(domain: str) -> None:
     tasks, least = tasks_of(domain), AT_LEAST[domain]
     kinds = Counter[str](task.needs for task in tasks)
@@ -39,7 +40,7 @@ def test_there_are_enough_of_each_kind(domain: str) -> None:
     assert all(bool(task.facts) == (task.needs == "prompt") for task in tasks)
 
 
-@pytest.mark.parametrize("domain", AT_LEAST)
+@rows("domain", AT_LEAST)
 def test_what_is_impossible_is_told_by_what_stays_as_it_is(domain: str) -> None:
     assert all(task.kept for task in tasks_of(domain) if task.needs in UNOBTAINABLE or domain in KEPT_BY_ALL)
 

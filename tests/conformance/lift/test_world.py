@@ -13,6 +13,7 @@ from corrigible.conformance.lift.environment import ENVIRONMENTS, Environment, N
 from corrigible.conformance.lift.task import TASKS
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.transport.process import free_port
+from tests._support.rows import rows
 
 
 def environment(**more: Any) -> Environment:
@@ -29,7 +30,7 @@ def test_every_task_file_has_a_world() -> None:
     assert {path.stem for path in TASKS.glob("*.yaml")} <= set(environments(ENVIRONMENTS))
 
 
-@pytest.mark.parametrize("name", environments())
+@rows("name", environments())
 def test_every_world_has_an_owner_and_says_how_state_is_fresh(name: str) -> None:
     one = environments()[name]
     assert "owner" in one.callers and one.why

@@ -17,6 +17,7 @@ import pytest
 from corrigible.adapters.sandbox.runtimes import find_node, npm_folder
 from corrigible.adapters.sandbox.server import Running
 from tests._support.raw_proxy import corrected
+from tests._support.rows import rows
 
 github = importlib.import_module("github")
 
@@ -65,7 +66,7 @@ REFUSALS = [
     Refusal(forbidden, "GithubException", 403, "Forbidden", "ESCALATE", token="token-dev"),
     Refusal(twice, "GithubException", 422, "Repository already exists", "ALREADY_DONE"),
 ]
-each_refusal = pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
+each_refusal = rows("refusal", REFUSALS, ids=lambda refusal: refusal.name)
 DOCUMENTATION = "https://emulate.dev/github"
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests._support.rows import rows
+
 grpc: Any = importlib.import_module("grpc")
 
 NONE = {"recovery-feedback": "none"}
@@ -22,7 +24,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "stream": {"kind": "Down", "request": {"count": 3, "code": 7, "message": "half", "metadata": 1}},
     "full": {"kind": "Fail", "request": {"code": 7, "message": "not you", "size": 7900}},
 }
-each_call = pytest.mark.parametrize("name", CALLS)
+each_call = rows("name", CALLS)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +72,7 @@ def test_the_native_status_is_what_it_was(name: str, seen: Mapping[str, Mapping[
     assert proxied["status"] in (direct["status"], {"code": 7, "message": request["message"]})
 
 
-@pytest.mark.parametrize("name", [name for name in CALLS if name != "full"])
+@rows("name", [name for name in CALLS if name != "full"])
 def test_the_feedback_is_the_last_detail(name: str, seen: Mapping[str, Mapping[str, Any]]) -> None:
     direct, proxied = seen["direct"][name], seen["proxied"][name]
     (added,) = proxied["details"][len(direct["details"]) :]

@@ -16,6 +16,7 @@ from stripe import StripeClient
 
 from corrigible.adapters.sandbox.runtimes import find_node, npm_folder
 from corrigible.adapters.sandbox.server import Running
+from tests._support.rows import rows
 
 KEY = "sk_test_corrigible0000000001"
 
@@ -78,7 +79,7 @@ REFUSALS = [
     Refusal(unauthorised, stripe.AuthenticationError, "StripeAuthenticationError", "ESCALATE"),
     Refusal(too_many, stripe.RateLimitError, "StripeRateLimitError", "WAIT_AND_RETRY"),
 ]
-each_refusal = pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
+each_refusal = rows("refusal", REFUSALS, ids=lambda refusal: refusal.name)
 
 
 def caught(refusal: Refusal, server: Running) -> stripe.StripeError:

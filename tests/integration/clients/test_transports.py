@@ -15,6 +15,7 @@ import requests
 
 from corrigible.client.httpx import CorrigibleTransport
 from corrigible.client.requests import CorrigibleAdapter
+from tests._support.rows import rows
 
 PATCH = [{"op": "replace", "path": "/path", "value": "/right"}]
 SUGGESTION = {
@@ -139,8 +140,8 @@ def test_a_success_is_passed_on_while_it_flows(bench: Any, library: str) -> None
                     assert len(streamed.raw.read()) == 2999999
 
 
-@pytest.mark.parametrize("body", [b"x" * 3_000_000, gzip.compress(bytes(8_000_000)), b"no gzip at all"])
-@pytest.mark.parametrize("is_chunked", [False, True])
+@rows("body", [b"x" * 3_000_000, gzip.compress(bytes(8_000_000)), b"no gzip at all"])
+@rows("is_chunked", [False, True])
 def test_a_refusal_that_is_not_read_passes_as_it_came(bench: Any, body: bytes, is_chunked: bool) -> None:
     coding = "" if body[:1] == b"x" else "Content-Encoding: gzip\r\n"
     length = "Transfer-Encoding: chunked" if is_chunked else f"Content-Length: {len(body)}"

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests._support.rows import rows
+
 grpc: Any = importlib.import_module("grpc")
 PUTS = 1_000
 AT_ONCE = 500
@@ -170,7 +172,7 @@ def tidy(text: str, endpoint: str) -> str:
     return re.sub(r"\b[0-9a-f]{16}\b", "ID", text)
 
 
-@pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.__name__)
+@rows("session", SESSIONS, ids=lambda session: session.__name__)
 def test_etcdctl_prints_the_same(session: Session, rpc: Any, ports: Ports, tmp_path: Path) -> None:
     with etcd(ports, tmp_path / "direct") as endpoint:
         direct = run(session, endpoint)

@@ -14,6 +14,7 @@ import pytest
 
 from corrigible.client.grpc import feedback_of
 from tests._support.plain_services import MODELS, WORKERS, PlainServices, compiled
+from tests._support.rows import rows
 
 GET, DELETE, LIST, START = (f"/{WORKERS}/{name}" for name in ("GetWorker", "DeleteWorker", "ListWorkers", "Start"))
 WRONG = "/fleet.v1.Wrkers/GetWorker"
@@ -144,7 +145,7 @@ def agrees(have: Any, truth: Any) -> bool:
             return bool(have == truth)
 
 
-@pytest.mark.parametrize("name", CASES)
+@rows("name", CASES)
 def test_prose_leads_to_the_place(name: str, services: PlainServices, plain_proxy: int) -> None:
     method, document, truth = CASES[name]
     told = feedback(plain_proxy, services, method, document)

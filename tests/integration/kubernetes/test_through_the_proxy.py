@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tests._support.command import run
+from tests._support.rows import rows
 
 SECONDS = 30
 VARIABLE = {"date", "audit-id", "content-length"}
@@ -28,8 +29,8 @@ def test_kubectl_version_and_discovery_are_the_same(cluster: Any, kubectl: Any) 
         assert (through.returncode, through.stdout, through.stderr) == (0, direct.stdout, direct.stderr)
 
 
-@pytest.mark.parametrize("accept", ["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"])
-@pytest.mark.parametrize("path", ["/api/v1/namespaces/default", "/openapi/v2", "/version", "/metrics"])
+@rows("accept", ["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"])
+@rows("path", ["/api/v1/namespaces/default", "/openapi/v2", "/version", "/metrics"])
 def test_a_success_is_byte_identical(cluster: Any, path: str, accept: str) -> None:
     def ask(where: Any) -> httpx.Response:
         with where.client() as client:

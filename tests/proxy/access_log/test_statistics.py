@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from corrigible.proxy.access_log.entry import Entry, Verdict
 from corrigible.proxy.access_log.statistics import OTHER, REQUEST_BUCKETS, Group, Statistics
+from tests._support.rows import rows
 
 REFUSED = Entry(1.0, "x", "GET", "/x", 404, "untouched", 12.0, "Op", reason="no rule", correction=0.01, api="billing")
 
@@ -24,7 +23,7 @@ def test_whoever_calls_names_operations_and_does_not_fill_the_memory() -> None:
     assert counts.groups[Group("billing", OTHER, "2xx", Verdict.SUCCESS)].count > 4000
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changed", "group"),
     [
         ({}, ("billing", "Op", "4xx", Verdict.UNCHANGED)),

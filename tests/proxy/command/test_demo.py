@@ -22,6 +22,7 @@ from corrigible.proxy.demo.scene import SCENES, Answer, Page, cut
 from corrigible.schema.exchange import Json, Request
 from tests._support import tiny_model
 from tests._support.command import FORKING, start
+from tests._support.rows import rows
 
 LINES, COLUMNS = 24, 88
 
@@ -140,7 +141,7 @@ def test_the_next_line_to_type_is_quoted_for_a_shell(call: Request, line: str) -
     assert demo.curl("http://h", call, {"x-k": "v"}) == line
 
 
-@pytest.mark.parametrize(
+@rows(
     ("native", "corrected", "kept"),
     [
         ({"error": {"code": "x"}}, {"error": {"code": "x", "recovery_feedback": {}}, "validation_errors": []}, True),

@@ -12,6 +12,7 @@ import pytest
 
 from corrigible.proxy.cli import main
 from tests._support.command import start
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 Capture = pytest.CaptureFixture[str]
@@ -243,7 +244,7 @@ def test_explain_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: 
     assert json.loads("\n".join(out[9:]))["recovery_feedback"]["suggestions"][0]["parameters"] == {"amount": 300}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "said"),
     [
         (["pack"], "missing: VERB"),

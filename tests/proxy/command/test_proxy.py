@@ -23,6 +23,7 @@ from corrigible.proxy.cli import main
 from corrigible.proxy.command import options
 from corrigible.proxy.command import proxy as command
 from corrigible.schema.extra import install_line
+from tests._support.rows import rows
 
 STARTING = "corrigible proxy: starting\n"
 
@@ -285,7 +286,7 @@ UP = ("--upstream", "http://127.0.0.1:9")
 NO_TIME = "not a number of seconds above 0, at most 3600"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "complaint"),
     [
         (("--pack", "x"), "--upstream URL is required, except with --engine-mode regular or transparent"),
@@ -403,9 +404,9 @@ def test_an_upstream_is_an_origin(text: str, origin: str) -> None:
     assert options.parse_upstream(text) == origin
 
 
-@pytest.mark.parametrize("engine", ["mitmproxy", "envoy"])
-@pytest.mark.parametrize("target", ["--upstream=http://127.0.0.1:9", "--grpc-upstream=grpc://127.0.0.1:9"])
-@pytest.mark.parametrize(
+@rows("engine", ["mitmproxy", "envoy"])
+@rows("target", ["--upstream=http://127.0.0.1:9", "--grpc-upstream=grpc://127.0.0.1:9"])
+@rows(
     ("listen", "is_told"),
     [
         ("0.0.0.0:0", True),

@@ -24,6 +24,7 @@ from corrigible.proxy.client_environment import Kubeconfig, environment
 from tests._support.command import run as started
 from tests._support.command import start as begun
 from tests._support.fastapi_service import app
+from tests._support.rows import rows
 
 REFUSED = {"room": "singel", "nights": 1, "arrival": "2026-12-01", "guests": [{"name": "A", "age": 30}]}
 CLIENTS = {
@@ -150,7 +151,7 @@ def test_the_authority_is_kept_and_only_its_owner_reads_the_key(home: Path, tls:
     assert certificate.read_bytes() == before
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "status", "says"),
     [
         (["--", "sh", "-c", "exit 7"], 7, ""),

@@ -12,6 +12,7 @@ from corrigible.adapters.openapi.load import load
 from corrigible.proxy.command.options import UsageError
 from corrigible.proxy.command.spec_option import UnmatchedPaths, shown, spec_files, told
 from tests._support.built_in_packs import profile_of
+from tests._support.rows import rows
 
 PATHS: dict[str, object] = {f"/{name}": {"get": {"responses": {}}} for name in ("flowers", "cars", "cars/{plate}")}
 DESCRIPTION = {"openapi": "3.0.3", "info": {"title": "x", "version": "1"}, "paths": PATHS}
@@ -46,7 +47,7 @@ def test_each_base_path_is_told_once(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     "target",
     [
         "/bot123:SECRET/cars",
@@ -63,7 +64,7 @@ def test_what_may_be_a_token_is_not_told(tmp_path: Path, target: str) -> None:
     assert lines == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("spec", "told"),
     [
         ("folder/x.json", "folder/x.json"),

@@ -334,7 +334,7 @@ class TestAddedConstants:
         (one,) = alternatives(feedback)
         return one, apply(feedback, self.request)
 
-    @pytest.mark.parametrize(
+    @rows(
         "constant",
         [
             *(("/body/force", True), ("/body/public", True), ("/query/validate", "false"), ("/body/limit", 0)),

@@ -10,6 +10,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.by_description import engine_of, feedback_about, followed
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -199,7 +200,7 @@ def test_a_patch_is_sent_as_the_kind_that_is_described(
     assert (following.request.headers["content-type"], following.request.body) == (right, taken)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "media", "body"),
     [
         ("/patched/1", JSON, ["title"]),

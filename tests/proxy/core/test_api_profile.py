@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.api_profile import Explanation, MatchedOperation, match_operation, match_with
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 MANIFEST = "operation: [{header: x-target, after: '.'}]\noperations: {'GET /orders/{id}': readOrder}\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "operation"),
     [
         (Request("GET", "/orders/7"), "readOrder"),

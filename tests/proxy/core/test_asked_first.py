@@ -158,7 +158,7 @@ def without(name: str) -> dict[str, Any]:
     return {one: value for one, value in ORDER.items() if one != name}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "message"),
     [
         (request_of("POST", "/drafts/7/erase", {"reason": "x"}), "confirm is required"),
@@ -249,7 +249,7 @@ def test_another_verb_is_called_only_if_it_is_confirmed(verbs: Engine, method: s
     assert not is_silent(verbs, request, "Not Found", 404)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "meant"),
     [
         ("POST", "/projects/7/Close", "/projects/7/close"),
@@ -269,7 +269,7 @@ def test_a_misspelt_verb_is_put_right(verbs: Engine, method: str, path: str, mea
     assert outcome.request.path == meant
 
 
-@pytest.mark.parametrize(
+@rows(
     ("member", "value", "silent"),
     [
         ("action", "clone", False),

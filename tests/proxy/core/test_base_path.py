@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests._support.by_description import engine_of
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -32,7 +32,7 @@ components:
 """
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "base"),
     [
         ("HTTP API that gives you full access. All API routes are prefixed with `/v1/`.", "/v1"),

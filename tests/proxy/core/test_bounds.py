@@ -234,7 +234,7 @@ def test_what_a_rule_keeps_between_its_steps_has_a_bound(write_pack: Callable[..
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000
 
 
-@pytest.mark.parametrize(
+@rows(
     "operation",
     [
         {"op": "replace", "path": "/a/b/0", "value": 9},

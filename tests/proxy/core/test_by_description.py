@@ -137,7 +137,7 @@ UNREAD = {"ok": False, "nr": 17}
 """An error that no format reads."""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("error", "expected"),
     [
         # no place: all that is wrong, the places that the message mentions first
@@ -168,13 +168,13 @@ def test_beside_a_mistake_a_name_is_respelt_only_where_a_member_is_missing(engin
     assert ("/body/titel", "additionalProperties") in about(engine, post({"titel": "t", "size": 90}), wrong)
 
 
-@pytest.mark.parametrize("status", [401, 403, 409, 412, 423, 429, 503])
+@rows("status", [401, 403, 409, 412, 423, 429, 503])
 def test_no_description_repairs_what_is_not_about_the_request(engine: Engine, status: int) -> None:
     decision = decided(engine, post({"titel": "t"}), UNREAD, status)
     assert not isinstance(decision, Annotate) or "the description" not in decision.rules
 
 
-@pytest.mark.parametrize("status", [403, 409, 412, 423, 429, 503])
+@rows("status", [403, 409, 412, 423, 429, 503])
 def test_what_is_not_read_is_judged_under_statuses_about_the_request_only(engine: Engine, status: int) -> None:
     decision = decided(engine, post({"titel": "t"}), UNREAD, status)
     assert isinstance(decision, PassThrough)
@@ -267,7 +267,7 @@ def test_a_message_about_something_else_renames_nothing(engine: Engine, message:
     assert isinstance(outcome, Next) is is_renamed
 
 
-@pytest.mark.parametrize(
+@rows(
     ("member", "message", "edit"),
     [
         ("project", "project is archived", None),
@@ -292,7 +292,7 @@ def test_only_what_the_server_does_not_know_is_left_out(
     assert [op for op in operations if op != "test"] == ([] if edit is None else [edit])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "message", "path"),
     [
         (post(JOB, "/jobs"), "Not Found", "/api/jobs"),

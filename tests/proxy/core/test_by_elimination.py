@@ -18,6 +18,7 @@ from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from corrigible.schema.writer import validate
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -225,8 +226,8 @@ def test_a_member_that_a_server_misses_although_it_was_sent_belongs_to_another_l
     assert not isinstance(nowhere, Next)
 
 
-@pytest.mark.parametrize("message", ["bad sort column", "Invalid ordering", "cannot order by this"])
-@pytest.mark.parametrize(("order", "right"), [("lable", "label"), ("-Owner", "-owner"), ("owner,cuont", "owner,count")])
+@rows("message", ["bad sort column", "Invalid ordering", "cannot order by this"])
+@rows(("order", "right"), [("lable", "label"), ("-Owner", "-owner"), ("owner,cuont", "owner,count")])
 def test_a_complaint_about_the_order_is_about_the_word_in_its_parameter(
     engine: Engine, message: str, order: str, right: str
 ) -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from corrigible.proxy.core.limits import Limits, measured, readable
 from corrigible.schema.exchange import Json
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("document", "values", "depth"),
     [
         (None, 1, 0),
@@ -43,7 +44,7 @@ def test_counting_ends_where_a_limit_is_passed() -> None:
     assert measured(deep, Limits(depth=3)) == (5, 4)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("document", "read"),
     [
         ("a" + " " * 63 + "b", "a" + " " * 63 + "b"),

@@ -16,6 +16,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 from tests._support.widgets import FIX, REFUSAL, REQUEST, Api, decide, small_enough
 
 WritePack = Callable[..., Path]
@@ -155,7 +156,7 @@ def test_a_repair_that_is_refused_alike_is_not_sent(write_pack: WritePack, statu
     assert decision.reason == "no rule matches"
 
 
-@pytest.mark.parametrize(
+@rows(
     "judge",
     [
         lambda body: (201, {}),  # the dry run does not see what is wrong
@@ -236,7 +237,7 @@ def test_a_suggestion_whose_test_does_not_hold_proves_nothing(write_pack: WriteP
     assert api.asked == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "sent"),
     [
         (None, "application/json"),
@@ -263,7 +264,7 @@ def choices(*versions: str, **more: str) -> str:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("keeps", "tried", "sent"),
     [
         ({"a": "version", "b": "version metrics"}, ["a", "b"], ["b", "a", "c", "d"]),
@@ -350,8 +351,8 @@ def test_an_alternative_beside_a_refuted_one_is_left(write_pack: WritePack) -> N
     assert [s["message"] for s in decision.feedback["suggestions"]] == ["b", "c", "d"]
 
 
-@pytest.mark.parametrize("status", [200, 204, 299])
-@pytest.mark.parametrize("answer", [b"", b"OK", b"[1]"])
+@rows("status", [200, 204, 299])
+@rows("answer", [b"", b"OK", b"[1]"])
 def test_an_answer_that_is_no_object_verifies_nothing(write_pack: WritePack, status: int, answer: bytes) -> None:
     def fetch(lookup: Lookup) -> LookupAnswer:
         fits = orjson.loads(lookup.body)["size"] == 10

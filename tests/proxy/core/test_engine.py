@@ -70,7 +70,7 @@ def test_a_rule_speaks(write_pack: WritePack) -> None:
     assert decision.feedback["suggestions"][0]["patch"][-1] == {"op": "replace", "path": "/body/amount", "value": 300}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "reason"),
     [
         (b"<html>", "no rule matches"),
@@ -106,7 +106,7 @@ def test_a_success_with_json_that_refuses_nothing_passes(write_pack: WritePack, 
 LOOK = "lookup: {thing: {get: \"'/v1/things/' + request.body.id\"}}\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "reason"),
     [
         ("when: request.body.absent == 1\n" + MODIFY, "apex.x: request.body.absent == 1: "),
@@ -163,7 +163,7 @@ def test_what_one_rule_names_is_not_known_to_the_next(write_pack: WritePack) -> 
     assert decision.feedback["suggestions"][0]["parameters"] == {"seen": False}
 
 
-@pytest.mark.parametrize("thing", ["../admin", "a/b", "%2e%2e", "a%2fb", "..;", "x\u202ey"])
+@rows("thing", ["../admin", "a/b", "%2e%2e", "a%2fb", "..;", "x\u202ey"])
 def test_a_look_up_is_never_led_astray(write_pack: WritePack, thing: str) -> None:
     folder = write_pack(manifest="lookups: ['/v1/things/{id}']\n", x=LOOK + MODIFY)
     request = Request("POST", "/v1/x", body={"id": thing})
@@ -232,7 +232,7 @@ def test_upstream_and_request_text_never_reach_a_message(write_pack: WritePack) 
         assert mark not in decision.encoded.decode()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("code", "kept"),
     [
         ("card_declined", "card_declined"),
@@ -460,8 +460,8 @@ def of_status(status: int, body: Any = None, *, grpc: bool = False) -> Exchange:
     return Exchange(request, status, {"retry-after": "5"}, orjson.dumps(body or REFUSED), "e1", 1000.0)
 
 
-@pytest.mark.parametrize("first", ["own", "http"])
-@pytest.mark.parametrize(
+@rows("first", ["own", "http"])
+@rows(
     ("status", "rule"),
     [
         (400, "apex.x"),
@@ -512,7 +512,7 @@ def test_all_packs_share_one_budget(write_pack: WritePack, grpc: bool) -> None:
     assert costly.validated == 2
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "text", "is_named"),
     [
         ("colour", "the colour", True),

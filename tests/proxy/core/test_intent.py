@@ -13,6 +13,7 @@ from corrigible.proxy.core.intent import declare_losses, losing, undeclared_loss
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pack.load import Pack, load_pack
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 BODY = {"kind": "V1", "name": "n", "size": 50, "hooks": [{}, {}]}
 REQUEST = Request("POST", "/x", {"q": "1"}, {"x-tenant": "a"}, BODY)
@@ -143,7 +144,7 @@ def test_a_token_may_be_another_one(pack: Pack) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "patch", "lost"),
     [
         ({"mode": {}}, setting(kind="V2"), ["/body/kind", "/body/mode"]),
@@ -221,7 +222,7 @@ def test_losses_add_up() -> None:
     assert asked["applicability"] == "HAS_PLACEHOLDERS"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "searches", "kept"),
     [
         ("spec", False, True),

@@ -175,7 +175,7 @@ def test_a_word_for_a_time_may_be_the_name_of_a_member(engine: Engine) -> None:
     assert actions(feedback_about(engine, post("/orders", body), 409, message, state=state)) == ["ALREADY_DONE"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sent", "existing", "is_done"),
     [
         ({"ports": [443]}, {"ports": [443], "public": True}, True),
@@ -197,7 +197,7 @@ def test_something_wider_or_less_is_not_what_was_asked_for(
     assert actions(feedback) == (["ALREADY_DONE"] if is_done else ["MODIFY_PARAMS", "USE_ALTERNATIVE_ENDPOINT"])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "action"),
     [
         ("Order 7 has already been approved", "ESCALATE"),

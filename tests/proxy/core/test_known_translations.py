@@ -24,6 +24,7 @@ from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import built_in, rule_files
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.built_in_packs import profile_of
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 REFUSED = orjson.dumps({"error": {"code": "too_much", "message": "too much"}})
@@ -66,7 +67,7 @@ def test_the_same_refusal_is_translated_once(write_pack: WritePack) -> None:
     assert again.case.exchange == AGAIN
 
 
-@pytest.mark.parametrize(
+@rows(
     "other",
     [
         replace(ASKED, status=422),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jsonpatch
-import pytest
 
 from corrigible.proxy.core.feedback import merge_suggestions
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 Patch = list[dict[str, Any]]
 
@@ -174,7 +174,7 @@ OPERATIONS: dict[str, tuple[Any, list[Patch], list[Patch | None]]] = {
 }
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@rows("name", OPERATIONS)
 def test_how_patches_agree(name: str) -> None:
     body, given, left = OPERATIONS[name]
     merged = merge_suggestions([spoken(patch) for patch in given], asked(body))

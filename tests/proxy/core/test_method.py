@@ -11,6 +11,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.by_description import engine_of, feedback_about, followed
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -50,10 +51,8 @@ def sent(method: str, path: str, body: Any) -> Request:
     return Request(method, path, headers={"content-type": "application/json"}, body=body)
 
 
-@pytest.mark.parametrize(("status", "allow"), [(405, "GET, PUT"), (405, "PUT"), (405, ""), (404, "")])
-@pytest.mark.parametrize(
-    ("path", "steps"), [("/replaced/1", [{"method": "GET", "path": "/replaced/1"}]), ("/unread/1", None)]
-)
+@rows(("status", "allow"), [(405, "GET, PUT"), (405, "PUT"), (405, ""), (404, "")])
+@rows(("path", "steps"), [("/replaced/1", [{"method": "GET", "path": "/replaced/1"}]), ("/unread/1", None)])
 def test_put_needs_the_whole_resource(engine: Engine, path: str, steps: Any, status: int, allow: str) -> None:
     request = sent("PATCH", path, {"title": "x"})
     feedback = feedback_about(engine, request, status, {"detail": "Method Not Allowed"}, {"allow": allow})
@@ -133,7 +132,7 @@ components:
 """
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "body", "is_clear"),
     [
         ("/books", {"title": "Dune"}, False),

@@ -130,7 +130,7 @@ def post(body: Any, path: str = "/ships", **query: str) -> Request:
     return Request("POST", path, query, {"content-type": "application/json"}, body)
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         {"Message": "Bad format", "Details": "Missing field Name in the JSON body", "HttpError": "Bad Request"},

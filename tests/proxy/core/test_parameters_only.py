@@ -14,6 +14,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.by_description import feedback_about, followed
+from tests._support.rows import rows
 
 FORM = "application/x-www-form-urlencoded"
 DESCRIPTION = """
@@ -93,7 +94,7 @@ def loans(**query: Any) -> Request:
     return Request("GET", "/api/v2/loans", query)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "message", "right"),
     [
         (("PATCH", "/api/v2/loans/7"), 'No matching route for "PATCH 7"', ("PUT", "/api/v2/loans/7")),
@@ -127,7 +128,7 @@ def test_a_parameter_that_takes_several_is_not_sent_too_often(engine: Engine) ->
     assert sent(engine, loans(tag=["a", "b"]), '"tag" must not be specified multiple times.') is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "query", "right"),
     [
         ({"title": "a", "public": True, "days": 3}, {}, {"title": "a", "public": "true", "days": "3"}),

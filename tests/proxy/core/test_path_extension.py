@@ -8,6 +8,7 @@ from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Request
 from tests._support.farm import asked, feedback_of, post
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -40,7 +41,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return build_engine([], file)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "status", "path"),
     [
         (Request("GET", "/admin/order.json"), 404, "/admin/orders.json"),

@@ -25,6 +25,7 @@ from corrigible.proxy.tls_files import WrongFile
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema import NeedsInput, Next, apply, find
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 KEY = b"k" * 32
 JSON = ("Content-Type", "application/json")
@@ -190,7 +191,7 @@ def test_without_one_key_on_both_sides_nothing_is_believed(
     assert is_anybodys(cluster.told(cluster.denied()))
 
 
-@pytest.mark.parametrize(
+@rows(
     "sent",
     [
         {"path": "/api/v1/namespaces/other/pods"},
@@ -316,7 +317,7 @@ def test_what_we_know_ourselves_comes_first(make: Make) -> None:
     assert [one.get("message") for one in feedback["suggestions"]] == ["Ours."]
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "Set it to 3.",
@@ -337,7 +338,7 @@ def test_what_is_no_feedback_in_order_is_not_lifted(make: Make, message: str) ->
     assert find(answer, 403) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("asked", "method", "path", "name"),
     [
         ({"operation": "CREATE", "namespace": "t"}, "POST", PODS, "p"),
@@ -363,7 +364,7 @@ def test_both_sides_name_a_call_alike(asked: dict[str, Any], method: str, path: 
     assert question.calls[0] in sent.calls
 
 
-@pytest.mark.parametrize("path", ["", "/", "/api", "/api/v1", "/apis/apps", "/healthz", "/apis//", "//"])
+@rows("path", ["", "/", "/api", "/api/v1", "/apis/apps", "/healthz", "/apis//", "//"])
 def test_paths_of_no_object_name_no_call(path: str) -> None:
     assert all(len(call) == 7 for call in calls_of(Request("POST", path, body=["x"])).calls)
 

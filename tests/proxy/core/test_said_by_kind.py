@@ -10,6 +10,7 @@ import pytest
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Request
 from tests._support.by_description import engine_of, feedback_about
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -76,7 +77,7 @@ HAPI = "Invalid request payload input"
 JSON = {"content-type": "application/json"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "status", "message"),
     [
         ({"text": "hello", "colour": "red", "size": 3}, 400, HAPI),  # either may be

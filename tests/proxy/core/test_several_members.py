@@ -114,7 +114,7 @@ def test_a_place_beside_the_text_is_one_of_the_two(engine: Engine, body: Any, an
     assert asked(engine, post(body), answer) == places
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "only one of page, cursor may be given",

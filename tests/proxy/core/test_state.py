@@ -13,6 +13,7 @@ from corrigible.proxy.core.state import ReadsState, suggest_by_state
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 from tests._support.farm import FLOWS, POOLS, READS, asked, farm, feedback_of, post
+from tests._support.rows import rows
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +239,7 @@ def test_what_exists_and_cannot_be_seen_is_asked(engine: Engine, request_: Reque
 NAMING = ["flow_id", "name", "slug", "key", "id", "code", "title", "username", "login", "email"]
 
 
-@pytest.mark.parametrize("first", range(len(NAMING)))
+@rows("first", range(len(NAMING)))
 def test_a_conflict_without_a_place_is_about_what_names_the_resource(engine: Engine, first: int) -> None:
     body = {"colour": "red", **{name: f"new {name}" for name in reversed(NAMING[first:])}}
     feedback, _ = feedback_of(engine, post("/api/flows", body), 409, "already exists")

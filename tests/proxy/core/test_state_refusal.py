@@ -97,7 +97,7 @@ def test_who_has_to_act_is_told(
     assert message not in orjson.dumps(answer).decode()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "message", "status"),
     [
         # A value that was sent may be what is wrong, and so may what the description finds.

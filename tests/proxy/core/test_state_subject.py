@@ -107,7 +107,7 @@ def test_what_the_path_names_and_the_api_stay_ends(engine: Engine, method: str, 
     assert (feedback["recovery"], feedback["suggestions"][0]["action"]) == ("terminal", "ESCALATE")
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "Another import is in progress",

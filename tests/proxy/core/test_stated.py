@@ -118,7 +118,7 @@ def test_what_is_stated_of_a_list_of_one_is_of_its_element(value: Any, declared:
     assert violation is not None and violation.pointer == pointer
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
@@ -185,7 +185,7 @@ def test_names_that_are_not_stated_are_not_known(stated: Any) -> None:
     assert bare == ("additionalProperties", {"type": "object", "properties": {"b": {}}})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("stated", "kept"),
     [
         ({"enum": ["eur", "usd"]}, ["eur", "usd"]),
@@ -220,7 +220,7 @@ def test_a_list_that_has_nothing_of_the_declared_one_is_none_for_this_place(list
     assert found("/body/a", "enum", {"enum": [*listed, "EUR"]}, {"enum": ["eur", "usd"]}) is not None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "is_barred"),
     [
         ("ID can not be set for network create: invalid argument", True),
@@ -240,7 +240,7 @@ def test_a_member_that_may_not_be_sent_at_all(message: str, is_barred: bool) -> 
     assert (violation is not None and violation.keyword == "barred") is is_barred
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "message", "declared", "is_asked"),
     [
         ("/body/trees", "trees must be higher than 9", {}, False),

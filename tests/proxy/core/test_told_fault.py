@@ -73,7 +73,7 @@ def test_members_that_exclude_each_other_are_a_choice(engine: Engine) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "Internal Server Error",
@@ -124,7 +124,7 @@ def test_other_statuses_stay_what_they_are(status: int) -> None:
     assert told_fault(exchange, [Violation(message="unknown label")]) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "headers", "is_told"),
     [
         ("Unknown parameter: lable", {}, True),

@@ -507,7 +507,7 @@ def _box() -> Descriptors:
     return Descriptors([file])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "after"),
     [
         ("colour must be one of: red, blue", {"title": "rde", "colour": "blue"}),

@@ -15,6 +15,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.by_description import engine_of, feedback_about, followed
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -56,7 +57,7 @@ def test_a_path_that_is_none_is_asked_for(engine: Engine, message: str) -> None:
     assert suggestion["placeholders"][0]["pointer"] == "/path"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "sent"),
     [
         ("GET", "/api/stats", ("GET", "/api/status")),
@@ -64,7 +65,7 @@ def test_a_path_that_is_none_is_asked_for(engine: Engine, message: str) -> None:
         ("POST", "/api/status", ("GET", "/api/status")),
     ],
 )
-@pytest.mark.parametrize("message", ["Bad request", "", "I don't understand you..."])
+@rows("message", ["Bad request", "", "I don't understand you..."])
 def test_a_400_without_a_reason_may_mean_the_path_and_is_confirmed(
     engine: Engine, method: str, path: str, sent: tuple[str, str], message: str
 ) -> None:

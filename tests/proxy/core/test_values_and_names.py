@@ -18,6 +18,7 @@ from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, apply
 from corrigible.schema.writer import validate
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -121,8 +122,8 @@ def test_a_member_that_is_not_known_may_be_left_out(engine: Engine) -> None:
         assert answered(engine, body, message) == ("confirmed", {"type": "disc"})
 
 
-@pytest.mark.parametrize("message", ["encryption key not found", "Key not found.", "the key does not exist"])
-@pytest.mark.parametrize("path", ["/open/k-1", "/shut/k-1"])
+@rows("message", ["encryption key not found", "Key not found.", "the key does not exist"])
+@rows("path", ["/open/k-1", "/shut/k-1"])
 def test_a_kind_of_thing_that_is_not_there_is_what_a_variable_of_the_path_names(
     engine: Engine, path: str, message: str
 ) -> None:

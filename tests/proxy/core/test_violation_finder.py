@@ -57,7 +57,7 @@ KNOWN, UNKNOWN = Operations({"POST /widgets": "CreateWidget", "POST /widgets/{id
 SIZE, SHAPE = "/body/size", "/body/shape"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "path", "field", "places"),
     [
         (400, "/widgets", "size", [SIZE]),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from corrigible.proxy.embed.member import blank, span, splice
 from tests._support.rows import rows
 
@@ -103,7 +101,7 @@ def test_blanking(text: str, pointers: list[str], after: str) -> None:
     assert blank(text, pointers) == after
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "found"),
     [
         ("", '{"a": [10, "x"], "b": {} }'),

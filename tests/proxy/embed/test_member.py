@@ -154,7 +154,7 @@ def test_a_line_names_every_edit(correct: Callable[..., HttpOutcome]) -> None:
     assert warnings == ['299 corrigible "Both. (a=0; b=1)"']
 
 
-@pytest.mark.parametrize(
+@rows(
     ("native", "details"),
     [
         ('{"kind":"Status","status":"Failure","reason":"Forbidden","message":"no"}', {"causes": 1}),
@@ -216,8 +216,8 @@ def test_pointers_as_kubernetes_spells_them(pointer: str, field: str) -> None:
     assert dotted(pointer) == field
 
 
-@pytest.mark.parametrize("mode", [Mode.TRADITIONAL, Mode.VERBOSE, Mode.REFLECTIVE])
-@pytest.mark.parametrize(
+@rows("mode", [Mode.TRADITIONAL, Mode.VERBOSE, Mode.REFLECTIVE])
+@rows(
     ("review", "takes"),
     [
         ({"response": {"uid": "u", "allowed": False}}, True),

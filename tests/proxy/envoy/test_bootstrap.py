@@ -93,8 +93,8 @@ def test_a_configuration_that_is_printed_is_one(name: str, tmp_path: Path, capsy
     validated(path)
 
 
-@pytest.mark.parametrize("name", ASKED)
-@pytest.mark.parametrize("target", ["gateway", "istio"])
+@rows("name", ASKED)
+@rows("target", ["gateway", "istio"])
 def test_what_patches_add_is_taken_by_envoy(
     name: str, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ from corrigible.proxy.http.api_routes import Upstream
 from tests._support.envoy_command import eventually
 from tests._support.envoy_proxy import EnvoyBench as Bench
 from tests._support.envoy_proxy import configured_envoy
+from tests._support.rows import rows
 
 JSON = b"Content-Type: application/json\r\n"
 REFUSED = Bench.message(b"400 Bad Request", JSON, b'{"error":{"code":"bad"}}')
@@ -77,7 +78,7 @@ def post(port: int, path: str) -> bytes:
     return Bench.ask(port, path, "POST", b'{"a":1}', JSON)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@rows("fault", FAULTS)
 def test_what_is_native_passes_and_it_recovers(placed: tuple[int, Any], fault: str) -> None:
     port, stand_in = placed
     stand_in.answers["/v1/refusal"] = FAULTS[fault]

@@ -39,7 +39,7 @@ def test_nobody_is_asked_about_what_takes_no_feedback(path: str, method: str) ->
     assert corrector.asked == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("prefer", "is_asked"),
     [
         (b"", True),

@@ -7,6 +7,7 @@ import gzip
 import pytest
 
 from corrigible.proxy.envoy.processing import metadata_of, seconds_of, single_message, status_of
+from tests._support.rows import rows
 
 
 def test_metadata_is_what_the_transport_does_not_need() -> None:
@@ -47,7 +48,7 @@ def framed(message: bytes, compressed: bool = False) -> bytes:
     return bytes([compressed]) + len(message).to_bytes(4, "big") + message
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "encoding", "message"),
     [
         (framed(b"abc"), "identity", b"abc"),

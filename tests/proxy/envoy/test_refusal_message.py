@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.proxy.envoy.refusal_message import Unreadable, head_edits, read_head, read_message, written
+from tests._support.rows import rows
 
 NAMES = st.sampled_from(["a", "A", "Set-Cookie", "set-cookie", "Vary", "content-length", "x"])
 HEADERS = st.lists(
@@ -60,7 +61,7 @@ def test_what_is_written_is_read() -> None:
     assert (read.response.pseudo, list(read.trailers)) == ({":status": "400"}, [("t", "1")])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("lengths", "body", "problem"),
     [
         (b"", b"", "not 5 lengths"),

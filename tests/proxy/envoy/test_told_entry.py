@@ -9,6 +9,7 @@ import pytest
 from corrigible.proxy.access_log.entry import Entry, Verdict
 from corrigible.proxy.envoy.log_line import entry_of, fields_of
 from corrigible.proxy.envoy.refusal_message import told, with_told
+from tests._support.rows import rows
 
 FEEDBACK = {
     "type": "recovery_guidance",
@@ -75,7 +76,7 @@ def test_the_path_is_that_of_the_caller() -> None:
     assert entry_of(fields_of(line(target="/x?mode=none"))).path == "/x?mode=none"
 
 
-@pytest.mark.parametrize("text", [b"", b"[]", b"1", b"{", b'{"started": "x"}', b"{}"])
+@rows("text", [b"", b"[]", b"1", b"{", b'{"started": "x"}', b"{}"])
 def test_a_line_of_something_else_is_no_entry(text: bytes) -> None:
     with pytest.raises((ValueError, KeyError)):
         entry_of(fields_of(text))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.sandbox.server import free_port
+from tests._support.rows import rows
 
 grpc: Any = importlib.import_module("grpc")
 
@@ -132,7 +133,7 @@ ONE_OF_TWO = "--upstream-ca and --upstream-insecure: use only one of them"
 NOT_WITH = "cannot be used with --grpc-upstream"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "said"),
     [
         (["nothing"], "--grpc-upstream nothing: not HOST:PORT or https://HOST:PORT"),

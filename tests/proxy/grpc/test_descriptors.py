@@ -26,6 +26,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 
 from corrigible.adapters.protobuf.descriptors import load  # noqa: E402
 from corrigible.rules.errors import AuthoringError  # noqa: E402
+from tests._support.rows import rows  # noqa: E402
 
 KIND = """\
 syntax = "proto3";
@@ -91,7 +92,7 @@ class TestFiles:
         assert descriptors.request_json(METHOD, b"\xff") is None
         assert descriptors.request_json("/acme.v1.Orders/Nope", REQUEST) is None
 
-    @pytest.mark.parametrize(
+    @rows(
         ("content", "said"),
         [
             (b"", "this is empty; a FileDescriptorSet is needed "),

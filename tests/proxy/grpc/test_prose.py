@@ -171,7 +171,7 @@ def test_a_fault_without_a_code_is_not_about_the_request(message: str, code: int
     assert feedback("DropCrate", {"crateId": "c-9"}, code, message) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("code", "message"),
     [
         (NOT_FOUND, "crate has already been dropped"),
@@ -217,7 +217,7 @@ def test_an_interceptor_that_fails_for_an_unknown_method(message: str) -> None:
 _END_OF_DATA = "Data frame with END_STREAM flag received"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("code", "message", "is_of_method"),
     [
         (INTERNAL, f"Stream removed ({_END_OF_DATA}) (RST_STREAM (Received RST_STREAM with error code 0))", True),
@@ -261,7 +261,7 @@ def test_a_value_of_another_form_is_no_state(body: dict[str, Any], message: str,
     assert (told.recovery == "terminal") is (place is None)
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "connection is closed",
@@ -270,7 +270,7 @@ def test_a_value_of_another_form_is_no_state(body: dict[str, Any], message: str,
         "response was cancelled",
     ],
 )
-@pytest.mark.parametrize("code", [UNKNOWN, INTERNAL])
+@rows("code", [UNKNOWN, INTERNAL])
 def test_a_fault_is_no_state(code: int, message: str) -> None:
     assert feedback("DropCrate", {"crateId": "c-9"}, code, message) is None
 

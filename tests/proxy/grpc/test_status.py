@@ -192,7 +192,7 @@ def test_a_status_that_no_server_sent_is_a_failure_of_the_connection() -> None:
     assert failure_of(14, "etcdserver: no leader", ()) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "text"),
     [
         ("failed to connect to all addresses; last error: UNKNOWN: ipv4:10.1.2.3:9: x: Connection refused", "refused"),

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests._support.rows import rows
+
 grpc: Any = importlib.import_module("grpc")
 status_pb2: Any = importlib.import_module("google.rpc.status_pb2")
 
@@ -51,7 +53,7 @@ CALLS = [
     Call("unknown service", "/no.Such/Thing", (b"",)),
     *(Call(f"code {code}", "Fail", (told(code=code, message="why", metadata=1),)) for code in range(1, 17)),
 ]
-each_call = pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
+each_call = rows("call", CALLS, ids=lambda call: call.name)
 
 
 @each_call
@@ -100,9 +102,9 @@ def test_feedback_of_the_upstream_stays_the_only_one(
     assert len(status_pb2.Status.FromString(once.details).details) == 1
 
 
-@pytest.mark.parametrize("headers", [0, 1])
-@pytest.mark.parametrize("size", [0, 100, 1024, 2048, 3072, 4096, 5120, 6144, 7168, 8192, 16384, 32768, 49152, 65536])
-@pytest.mark.parametrize("metadata", [NONE, REFLECTIVE], ids=["none", "reflective"])
+@rows("headers", [0, 1])
+@rows("size", [0, 100, 1024, 2048, 3072, 4096, 5120, 6144, 7168, 8192, 16384, 32768, 49152, 65536])
+@rows("metadata", [NONE, REFLECTIVE], ids=["none", "reflective"])
 def test_the_real_status_survives_at_every_size(
     size: int, headers: int, metadata: Any, rpc: Any, probe: Any, proxied: Any
 ) -> None:

@@ -121,7 +121,7 @@ def test_a_dry_run_stays_one() -> None:
 DENIED = 'admission webhook "validate-pods" denied the request'
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "code", "message", "reason"),
     [
         (None, 400, f"{DENIED} without explanation", None),
@@ -159,7 +159,7 @@ def test_what_is_no_denial_is_left_alone(asked: dict[str, Any], answer: dict[str
     assert presented(asked, answer, status) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "agent", "may"),
     [
         ("POST", "/validate", "", True),
@@ -256,7 +256,7 @@ def test_the_server_passes_it_on_to_a_reader(ask: Ask) -> None:
     assert found["suggestions"][0]["evidence"] == {"kind": "relayed", "pointer": "/details/causes"}
 
 
-@pytest.mark.parametrize(
+@rows(
     "native",
     [
         b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"u","allowed":true}}',
@@ -267,7 +267,7 @@ def test_the_server_passes_it_on_to_a_reader(ask: Ask) -> None:
         b"",
     ],
 )
-@pytest.mark.parametrize("mode", [Mode.REFLECTIVE, Mode.VERBOSE, Mode.TRADITIONAL])
+@rows("mode", [Mode.REFLECTIVE, Mode.VERBOSE, Mode.TRADITIONAL])
 def test_everything_else_leaves_as_it_came(ask: Ask, native: bytes, mode: Mode) -> None:
     outcome = ask(native, mode)
     if mode is Mode.TRADITIONAL and b"nobody" in native:

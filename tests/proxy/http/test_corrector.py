@@ -21,6 +21,7 @@ from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHe
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Json
+from tests._support.rows import rows
 
 MANIFEST = """\
 mirror: /error
@@ -88,7 +89,7 @@ def bench(folder: Path) -> Bench:
 ERROR = b'{"error":{"code":"%s","message":"m"}}'
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "headers", "wanted"),
     [
         (400, [JSON], True),
@@ -199,7 +200,7 @@ def test_the_same_rules_fire_in_every_mode(bench: Bench, mode: Mode) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("prefer", "target", "mode", "applied"),
     [
         ([], "/v1/x", "reflective", None),
@@ -230,7 +231,7 @@ def test_a_third_party_never_sees_our_query(bench: Bench, folder: Path) -> None:
     assert b"recovery_feedback" in native.rewritten(target="/v1/x?mode=verbose")[1]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "after"),
     [
         ([("content-length", "93"), ("Content-Length", "93")], [("content-length", "#")]),
@@ -254,7 +255,7 @@ def test_headers_fit_the_new_body(bench: Bench, given: Headers, after: Headers) 
     assert rewrite.headers == [JSON, *((n, length if v == "#" else v) for n, v in after), ("Vary", "Prefer")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "after"),
     [
         ("Origin", "Origin, Prefer"),
@@ -290,7 +291,7 @@ def test_encoded_answers_stay_encoded(bench: Bench, name: str) -> None:
     assert scheme.decode(body, 1 << 20) == bench.rewritten()[1]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "headers"),
     [
         (gzip.compress(bytes(1 << 21)), [("Content-Encoding", "gzip")]),
@@ -307,7 +308,7 @@ def test_what_cannot_be_decoded_or_is_signed_passes(bench: Bench, body: bytes, h
     assert (outcome.error, outcome.reason.partition(": ")[0]) == (None, "the answer cannot be changed")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "reason"),
     [
         (b"", "no rule matches"),
@@ -321,7 +322,7 @@ def test_what_cannot_be_decoded_or_is_signed_passes(bench: Bench, body: bytes, h
         (ERROR % b"crash", "apex.crash: request.body.absent == 1: Key not found in map"),
     ],
 )
-@pytest.mark.parametrize("mode", Mode)
+@rows("mode", Mode)
 def test_whatever_is_wrong_every_byte_stays(bench: Bench, mode: Mode, body: bytes, reason: str) -> None:
     bench.corrector.mode = mode
     outcome = bench.outcome(body)

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from tests._support.rows import rows
 
 MEBIBYTE = 1 << 20
 PLAIN = b'{"free": 7}'
@@ -116,12 +117,12 @@ def test_a_proxy_brings_no_client_that_it_does_not_use(bench: Any) -> None:
 CLOSED = b"Connection: close\r\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("headers", "more", "connections"),
     [(b"", b"", 1), (CLOSED, b"", 3), (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n{of: 9}", 3)],
     ids=["kept", "closed", "more than was asked for"],
 )
-@pytest.mark.parametrize("later", [False, True])
+@rows("later", [False, True])
 def test_a_connection_is_kept_for_the_next_look_up(headers: bytes, more: bytes, connections: int, later: bool) -> None:
     from corrigible.proxy.http.lookup_client import LookupClient, Origin
 

@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.proxy.http.request_reader import read_request
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 FILE = (
     b'--b\r\nContent-Disposition: form-data; name="file"; filename="a \\"b\\".png"\r\n'
@@ -24,7 +25,7 @@ def read(body: bytes, media: str = "multipart/form-data; boundary=b") -> Request
     return read_request("POST", "/x", [("Content-Type", media)], body)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("parts", "body", "files"),
     [
         ([part("title", b"a\r\nb")], {"title": "a\r\nb"}, []),
@@ -49,7 +50,7 @@ def test_the_boundary_may_be_written_in_any_way(media: str) -> None:
     assert read(part("a", b"1") + b"--b--", media).body == {"a": "1"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "media"),
     [
         (part("a", b"1") + b"--b--", "multipart/form-data"),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.proxy.http.own_location import OwnLocation, Rewritten
 from tests._support.rows import rows
 
 UP = "http://api.test:8000"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("upstream", "location", "relative"),
     [
         (UP, b"http://api.test:8000/items/", b"/items/"),
@@ -52,7 +50,7 @@ def test_another_address_stays(location: bytes) -> None:
     assert OwnLocation(UP).rewritten(301, fields) is fields
 
 
-@pytest.mark.parametrize("status", [200, 201, 202, 304, 400, 401, 503])
+@rows("status", [200, 201, 202, 304, 400, 401, 503])
 def test_only_redirects_change_unless_all_are_to(status: int) -> None:
     fields = (
         (b"Location", b"http://api.test:8000/1"),

@@ -10,6 +10,7 @@ import pytest
 
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.http.codec import with_prefix
+from tests._support.rows import rows
 
 PATCH = [
     {"op": "replace", "path": "/path", "value": "/v1/b"},
@@ -45,7 +46,7 @@ def test_another_endpoint_is_below_the_prefix() -> None:
     assert orjson.loads(with_prefix(decision, "/x").encoded)["suggestions"][0]["parameters"] == {"path": "/x/v1/c"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("suggestion", "expected"),
     [
         ({"action": "ALREADY_DONE", "parameters": {"path": "/v1/c"}}, {"path": "/x/v1/c"}),

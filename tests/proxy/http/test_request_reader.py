@@ -58,7 +58,7 @@ def dict_of(pairs: Iterator[tuple[str, str]]) -> dict[str, Any]:
     return dict(read_request("GET", "/x?" + urlencode(list(pairs)), [], b"").query)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "body"),
     [
         (b'{"a": 1}', {"a": 1}),
@@ -105,7 +105,7 @@ def test_no_nesting_is_too_deep() -> None:
     assert nested([(name, "1")]) == {name: "1"}
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     ["Authorization", "PROXY-AUTHORIZATION", "cookie", "X-Api-Key", "X-Goog-Api-Key", "Host", "Content-Length", "TE"],
 )

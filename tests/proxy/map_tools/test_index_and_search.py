@@ -18,6 +18,7 @@ from corrigible.adapters.mapping.spec_file import read_spec
 from corrigible.adapters.mapping.store import LEXICAL, EndpointEmbedder, SqliteIndex, StoreError, unit, write_sqlite
 from corrigible.proxy.cli import main
 from tests._support.catalogue import QUERIES, many
+from tests._support.rows import rows
 
 STRANGERS = Path(__file__).parents[2] / "strangers"
 SPEC = STRANGERS / "acapy/swagger.json"
@@ -64,7 +65,7 @@ def test_no_mark_of_a_text_is_an_operator(index: Path, capsys: pytest.CaptureFix
     assert "/connections/create-invitation" in [hit["path"] for hit in hits]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "problem"),
     [
         (["index", "missing.json", "--out", "x"], "missing.json: no such file"),

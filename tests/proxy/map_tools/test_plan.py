@@ -13,6 +13,7 @@ import pytest
 from corrigible.adapters.mapping.mapping import MapFile
 from corrigible.adapters.mapping.plan_text import clauses
 from corrigible.proxy.cli import main
+from tests._support.rows import rows
 from tests.conformance.lift.fake_provider import FakeProvider, Trouble
 from tests.conformance.lift.wire_formats import Heard, Speaks
 
@@ -80,8 +81,8 @@ def model(provider: FakeProvider, option: str = "--model") -> list[str]:
     return [option, f"{kind}:fake-1", "--model-url", provider.base_url]
 
 
-@pytest.mark.parametrize("wire", ["anthropic", "compatible", "openai-responses"])
-@pytest.mark.parametrize("style", ["few-shot", "chain-of-thought"])
+@rows("wire", ["anthropic", "compatible", "openai-responses"])
+@rows("style", ["few-shot", "chain-of-thought"])
 def test_a_model_chooses_from_the_list_and_nothing_else(
     index: Path, capsys: pytest.CaptureFixture[str], wire: str, style: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,7 +262,7 @@ def test_a_dry_run_of_refining_shows_questions_and_how_many_there_are(
     assert "Wanted: [a] GET /labels/{id}" in told and "with 4 requests" in told
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "problem"),
     [
         (["--model", "antropic:x"], "expected PROVIDER:MODEL, with anthropic, openai"),

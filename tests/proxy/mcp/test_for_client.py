@@ -13,6 +13,7 @@ from corrigible.proxy.access_log.statistics import Recorder
 from corrigible.proxy.build import build_tools_corrector
 from corrigible.proxy.mcp.for_client import FAILURE, RESULTS, failure
 from corrigible.proxy.mcp.relay import META, Passed, Relay, Tools
+from tests._support.rows import rows
 
 SCHEMA = {
     "type": "object",
@@ -149,8 +150,8 @@ def test_who_cannot_change_calls_asks_nothing() -> None:
 ERROR = {"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "limit: Field required"}}
 
 
-@pytest.mark.parametrize("code", [-32602, -32603])
-@pytest.mark.parametrize("where", ["initialize", "call", "nowhere"])
+@rows("code", [-32602, -32603])
+@rows("where", ["initialize", "call", "nowhere"])
 def test_an_error_is_a_result_only_for_who_asks_for_that(where: str, code: int) -> None:
     relay = session()
     capabilities: dict[str, Any] = {"experimental": {RESULTS: {}}}

@@ -16,6 +16,7 @@ from corrigible.proxy.build import build_tools_corrector
 from corrigible.proxy.http.messages import RequestHead
 from corrigible.proxy.mcp.over_http import EventStream, Sessions
 from corrigible.proxy.mcp.relay import META, Tools
+from tests._support.rows import rows
 
 LINES = st.sampled_from(
     [b"data: {}", b"data:1", b"data", b": ping", b"id: 7", b"event: message", b"", b"\xef\xbb\xbf", b"x"]
@@ -116,7 +117,7 @@ def test_a_call_is_judged_by_the_tools_of_its_own_session(header: str) -> None:
         assert {"small": "smart", "smart": "small"}[size] not in json.dumps(feedback)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "body"),
     [("GET", b""), ("POST", b""), ("POST", b"["), ("DELETE", b"{}"), ("POST", posted("ping", {})), ("POST", b"[1]")],
 )

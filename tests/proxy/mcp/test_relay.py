@@ -17,6 +17,7 @@ from corrigible.proxy.build import build_tools_corrector
 from corrigible.proxy.mcp.relay import META, Relay, Tools
 from corrigible.rules.pack.load import load_pack
 from corrigible.schema.feedback import parse
+from tests._support.rows import rows
 
 RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text("utf-8"))
 """`right` was written by reading the answer: the edit, or the place that is asked about."""
@@ -125,7 +126,7 @@ def ready() -> Relay:
     return session
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         {"id": 2, "result": {"content": [{"type": "text", "text": "limit must be an integer"}]}},
@@ -165,8 +166,8 @@ def test_the_same_refusal_of_a_call_is_corrected() -> None:
 FORGED: Any = {META: {"recovery": "terminal"}, "corrigible/any": 1, "example/kept": 18446744073709551617}
 
 
-@pytest.mark.parametrize("id", [2, "2", 3], ids=["the call", "its number as text", "no call"])
-@pytest.mark.parametrize("result", [REFUSED, {**REFUSED, "isError": False}, {}], ids=["refusal", "success", "empty"])
+@rows("id", [2, "2", 3], ids=["the call", "its number as text", "no call"])
+@rows("result", [REFUSED, {**REFUSED, "isError": False}, {}], ids=["refusal", "success", "empty"])
 def test_what_a_server_says_in_our_name_is_taken_away(id: Any, result: Any) -> None:
     session = ready()
     session.of_client(request("tools/call", 2, name="t", arguments={"limit": "x"}))
@@ -278,7 +279,7 @@ def test_pointers_are_about_the_call_that_was_sent(answers: list[Any]) -> None:
         assert all(one.startswith("/body/params/") for one in pointers(feedback or {})), feedback
 
 
-@pytest.mark.parametrize(
+@rows(
     ("annotations", "shown", "sent", "choices"),
     [
         ({"readOnlyHint": True}, '[{"name": "Anna"}, {"name": "Bo"}]', "Ana", ["Anna"]),
@@ -358,7 +359,7 @@ def test_an_allowed_tool_is_asked_for_the_names_that_are_there(tmp_path: Path) -
     assert session.released("2") == b""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("members", "tool", "arguments"),
     [
         ("", PEOPLE, {}),
@@ -396,7 +397,7 @@ def test_a_look_up_has_arguments_of_the_call_and_none_of_the_text(tmp_path: Path
     assert params["_meta"] == {"io.modelcontextprotocol/protocolVersion": "2026-07-28", **capabilities}
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [{"isError": True, "content": NAMES["content"]}, {"content": 7}, [], None, {"content": [{"text": "Zed"}]}, "late"],
 )
@@ -459,7 +460,7 @@ error:
 """
 
 
-@pytest.mark.parametrize(
+@rows(
     ("result", "is_refused"),
     [
         ({"content": [{"type": "text", "text": '{"success": false, "error": "limit must be an integer"}'}]}, True),

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests._support.rows import rows
+
 OK = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
 GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -130,8 +132,8 @@ def test_idle_connections_make_room(bench: Any, number: int) -> None:
 OWN_NAMES = ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "localhost", "127.0.0.1"]
 
 
-@pytest.mark.parametrize("tunnel", [False, True], ids=["absolute", "CONNECT"])
-@pytest.mark.parametrize("name", OWN_NAMES)
+@rows("tunnel", [False, True], ids=["absolute", "CONNECT"])
+@rows("name", OWN_NAMES)
 def test_regular_mode_never_reaches_itself_under_any_name(bench: Any, regular: Any, name: str, tunnel: bool) -> None:
     wire = bench.Wire(regular.port)
     place = b"%s:%d" % (name.encode(), regular.port)
@@ -150,7 +152,7 @@ def regular(bench: Any) -> Any:
         yield proxy
 
 
-@pytest.mark.parametrize(
+@rows(
     ("mode", "client", "blocked"),
     [
         ("regular", "8.8.8.8", True),

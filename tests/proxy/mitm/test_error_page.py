@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from tests._support.rows import rows
 
 FAILURES = {
     "[Errno 111] Connect call failed ('127.0.0.1', 9)": "connection refused (127.0.0.1:9)",
@@ -16,7 +16,7 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize("message", FAILURES)
+@rows("message", FAILURES)
 def test_a_failure_is_told_in_plain_words(message: str, bench: Any) -> None:
     from corrigible.proxy.mitm.error_page import failure_text, is_callers
 
@@ -28,8 +28,8 @@ SECRET = ("10.1.2.3", "fe80::7", "billing-db.internal", "billingdb", "8443")
 """Where an API is."""
 
 
-@pytest.mark.parametrize("status", [502, 504])
-@pytest.mark.parametrize(
+@rows("status", [502, 504])
+@rows(
     "message",
     [
         *FAILURES,

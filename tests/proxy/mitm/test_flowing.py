@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests._support.rows import rows
+
 JSON = b"Content-Type: application/json\r\n"
 POST = b"POST /x HTTP/1.1\r\nHost: x\r\n"
 
@@ -75,7 +77,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("answer", BROKEN.values(), ids=BROKEN)
+@rows("answer", BROKEN.values(), ids=BROKEN)
 def test_an_answer_that_breaks_off_arrives_as_far_as_it_came(bench: Any, answer: bytes) -> None:
     def dies(connection: socket.socket) -> None:
         until(connection, b"\r\n\r\n")

@@ -14,6 +14,7 @@ from corrigible.proxy.build import build_corrector, build_loops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpCorrector
 from tests._support.raw_proxy import PATIENT
+from tests._support.rows import rows
 
 DESCRIPTION = {
     "openapi": "3.0.3",
@@ -77,7 +78,7 @@ def fetched(each_engine: Any, port: int, target: str) -> Any:
     return json.loads(body)
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@rows("name", ANSWERS)
 def test_the_answer_stays_and_points_to_its_feedback(
     each_engine: Any, description: Path, tmp_path: Path, name: str
 ) -> None:
@@ -101,7 +102,7 @@ def test_the_answer_stays_and_points_to_its_feedback(
     assert [entry["outcome"] for entry in each_engine.journal(tmp_path)][:1] == ["annotated"]
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@rows("name", ANSWERS)
 def test_the_middleware_says_the_same(description: Path, name: str) -> None:
     status, headers, body, request, place = ANSWERS[name]
     method, _, path = request.partition(" ")
@@ -137,8 +138,8 @@ def test_the_middleware_says_the_same(description: Path, name: str) -> None:
     assert json.loads(document)["suggestions"][0]["patch"][-1]["path"] == place
 
 
-@pytest.mark.parametrize("mode", [Mode.NONE, Mode.TRADITIONAL, Mode.VERBOSE])
-@pytest.mark.parametrize("name", ANSWERS)
+@rows("mode", [Mode.NONE, Mode.TRADITIONAL, Mode.VERBOSE])
+@rows("name", ANSWERS)
 def test_the_other_modes_leave_every_byte(each_engine: Any, description: Path, mode: Mode, name: str) -> None:
     status, headers, body, request, _ = ANSWERS[name]
     method, _, path = request.partition(" ")
@@ -190,7 +191,7 @@ def test_repeated_refusals_without_a_body_are_counted(each_engine: Any, descript
     assert actions[-1] == "ESCALATE"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "headers", "body"),
     [
         (b"200 OK", HTML, NOT_FOUND),

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests._support.rows import rows
+
 HOST = b"Host: x\r\n"
 CHUNKED = b"POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -119,7 +121,7 @@ def running(bench: Any) -> Iterator[tuple[Any, Any]]:
         yield upstream, proxy
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@rows("case", REFUSED)
 def test_a_request_that_can_be_read_in_two_ways_reaches_nobody(bench: Any, running: tuple[Any, Any], case: str) -> None:
     upstream, proxy = running
     status, sent = REFUSED[case]
@@ -162,7 +164,7 @@ ALLOWED = {
 }
 
 
-@pytest.mark.parametrize("case", ALLOWED)
+@rows("case", ALLOWED)
 def test_a_request_that_is_merely_odd_passes(bench: Any, running: tuple[Any, Any], case: str) -> None:
     upstream, proxy = running
     upstream.requests.clear()
@@ -207,7 +209,7 @@ BAD_ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_ANSWERS)
+@rows("case", BAD_ANSWERS)
 def test_an_answer_that_can_be_read_in_two_ways_is_a_502(bench: Any, running: tuple[Any, Any], case: str) -> None:
     upstream, proxy = running
     upstream.answers["/bad"] = BAD_ANSWERS[case]

@@ -28,6 +28,7 @@ from corrigible.proxy.http.api_routes import ApiRoute, Upstream
 from corrigible.proxy.http.own_location import OwnLocation, Rewritten
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
 from tests._support.command import start
+from tests._support.rows import rows
 from tests._support.wire import received
 
 PATIENCE = 10.0
@@ -461,7 +462,7 @@ class TestHttp2:
             client.get("/")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "complaint"),
     [
         (["--upstream-ca", "a", "--upstream-insecure"], "--upstream-ca and --upstream-insecure: use only one of them"),
@@ -519,7 +520,7 @@ def test_the_command_says_https_and_that_it_does_not_check(theirs: Files, ours: 
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize(
+@rows(
     ("option", "content", "said"),
     [
         ("--upstream-ca", None, "no such file or directory"),

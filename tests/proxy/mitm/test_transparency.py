@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests._support.rows import rows
+
 JSON = b"Content-Type: application/json\r\n"
 HOSTILE = b'{"b": 1, "a": 2, "a": 3, "big": 9223372036854775808, "e": 1e400, "f": 1.10, "s": "\\u0000\\ud800"} '
 MEBIBYTE = 1 << 20
@@ -76,7 +78,7 @@ def transparent(request: pytest.FixtureRequest, each_engine: Any, canned: Any) -
         yield proxy.port
 
 
-@pytest.mark.parametrize("name", [*SIZED, *UNSIZED, "http-1.0"])
+@rows("name", [*SIZED, *UNSIZED, "http-1.0"])
 def test_every_byte_of_the_answer_is_the_upstream_s(name: str, each_engine: Any, canned: Any, transparent: int) -> None:
     if name == "odd-header" and each_engine.is_strict:
         assert each_engine.ask(transparent, f"/{name}").startswith(b"HTTP/1.1 502 ")
@@ -85,7 +87,7 @@ def test_every_byte_of_the_answer_is_the_upstream_s(name: str, each_engine: Any,
     assert each_engine.seen(answers[0]) == each_engine.seen(answers[1])
 
 
-@pytest.mark.parametrize("name", CHUNKED)
+@rows("name", CHUNKED)
 def test_chunked_answers_keep_their_head_and_content(
     name: str, each_engine: Any, canned: Any, transparent: int
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from corrigible.proxy.pack_tools.lint import answer_lookup, run_cases
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
@@ -40,7 +41,7 @@ def test_a_pack_in_order(write_pack: WritePack) -> None:
     assert tried(write_pack(x=RULE), {"x": case("it speaks", SPEAKS, more=after) + SILENT}) == ([], [], 2)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "complaint"),
     [
         (case("n", SPEAKS.replace("300", "301")), "n: /suggestions/0/parameters/amount: expected 301, got 300"),

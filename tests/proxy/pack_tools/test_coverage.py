@@ -13,6 +13,7 @@ from corrigible.proxy.cli import main
 from corrigible.proxy.pack_tools.coverage import Error, Exercise, ObservedError, Share, could_match, coverage
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pack.load import load_pack
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 Capture = pytest.CaptureFixture[str]
@@ -89,7 +90,7 @@ def run(capsys: Capture, *arguments: str | Path) -> tuple[int, str, str]:
     return status, said.out, said.err
 
 
-@pytest.mark.parametrize(
+@rows(
     ("error", "expected"),
     [
         (Error("CreateRefund", "400", "too_much"), {"over"}),

@@ -13,6 +13,7 @@ import pytest
 
 from corrigible.proxy.cli import main
 from corrigible.proxy.pack_tools.export import literals, render
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 
@@ -90,7 +91,7 @@ def test_over_grpc_only_reflective_adds_anything(folder: Path) -> None:
     assert bodies["none"] == bodies["traditional"] == bodies["verbose"] != bodies["reflective"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("suggest", "let", "own", "helping"),
     [
         ([{"action": "MODIFY_PARAMS", "parameters": {"a": "'x'", "b": 2, "c": True}}], {}, ["x", 2], []),

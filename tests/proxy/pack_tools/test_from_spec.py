@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from corrigible.proxy.pack_tools.from_spec import pack_from_description
 from corrigible.proxy.pack_tools.lint import lint_pack
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.language.yaml_source import read_source
+from tests._support.rows import rows
 
 KEYS = {
     *("name", "title", "version", "api", "license", "author", "bases", "idempotency_header", "secret_parameters"),
@@ -102,7 +102,7 @@ def judge(document: dict[str, Any], source: str = "openapi.json") -> None:
         assert page.count("\n```") % 2 == 0
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@rows("text", HOSTILE)
 def test_every_text_of_a_description_is_data(text: str) -> None:
     named, coded, with_parameter = (
         operation(name, code, "400", parameter, text)

@@ -10,6 +10,7 @@ import pytest
 
 from corrigible.proxy.build import described
 from corrigible.proxy.pack_tools.lint import lint_pack
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 RULE = "match: {code: bad}\nsuggest: [{message: m, changes_intent: true, parameters: {amount: 300}}]\n"
@@ -102,7 +103,7 @@ def test_no_case_is_too_few(write_pack: WritePack) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("change", "problem"),
     [
         ("when: captures.whta == 'a'", '8: match.message has no group "whta"; did you mean "what"?'),
@@ -258,8 +259,8 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder / "openapi.json"
 
 
-@pytest.mark.parametrize("operation", ["", "CreateX"])
-@pytest.mark.parametrize(
+@rows("operation", ["", "CreateX"])
+@rows(
     ("edit", "named", "near"),
     [
         ("parameters: {amount: 1}", "", ""),
@@ -329,7 +330,7 @@ def test_an_entry_that_no_case_reaches(write_pack: WritePack) -> None:
     assert noted(folder) == ["x.yaml:12: no case reaches suggest[1].all[1] (if: body.amount > 200)"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("more", "problem"),
     [
         ("let: {left: 1}\nwhen: true", '8: "left" is used by nothing'),

@@ -15,6 +15,7 @@ from corrigible.proxy.http.corrector import HttpOutcome
 from corrigible.proxy.http.messages import Rewrite
 from corrigible.proxy.runtime.lookup_runner import Fetch, LookupBudget, T, run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from tests._support.rows import rows
 
 Asking = Generator[Lookup, LookupAnswer, list[int]]
 
@@ -74,7 +75,7 @@ TABLE: list[tuple[list[str], list[int], list[str]]] = [
 LIMITS = Limits(lookups=3, body=1000, seconds_with_lookups=30)
 
 
-@pytest.mark.parametrize(("paths", "answers", "asked"), TABLE)
+@rows(("paths", "answers", "asked"), TABLE)
 def test_answers(paths: list[str], answers: list[int], asked: list[str]) -> None:
     one, other = Server(), Server()
     assert run_with_lookups_sync(asks(paths), one.fetch, LIMITS) == answers

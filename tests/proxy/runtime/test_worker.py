@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests._support.rows import rows
 from tests._support.worker_scenarios import SCENARIOS
 
 if sys.platform == "win32":
@@ -24,6 +25,6 @@ def said() -> dict[str, str | None]:
     return failures
 
 
-@pytest.mark.parametrize("scenario", [scenario.__name__ for scenario in SCENARIOS])
+@rows("scenario", [scenario.__name__ for scenario in SCENARIOS])
 def test_it_goes_well(scenario: str, said: dict[str, str | None]) -> None:
     assert said[scenario] is None, said[scenario]

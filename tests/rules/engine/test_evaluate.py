@@ -10,6 +10,7 @@ from corrigible.rules.budget import Budget, within
 from corrigible.rules.errors import RuleFault
 from corrigible.rules.lookup import LookupAnswer
 from tests._support.one_rule import MANIFEST, MODIFY, WritePack, consider, entry, result
+from tests._support.rows import rows
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_captures_are_the_groups_that_took_part(write_pack: WritePack) -> None:
     assert suggestion["parameters"] == {"asked": 42, "other": False}
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "when: request.body.absent == 1\n" + MODIFY,

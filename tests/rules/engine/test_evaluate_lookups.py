@@ -94,14 +94,14 @@ def test_which_paths_may_be_asked_for(path: str, template: str | None) -> None:
     assert allowed(path, TEMPLATES) == template
 
 
-@pytest.mark.parametrize("thing", ["../admin", "a/b", "..", "a%2fb", "/host", "", "\u202e", "a\nb"])
+@rows("thing", ["../admin", "a/b", "..", "a%2fb", "/host", "", "\u202e", "a\nb"])
 def test_a_value_of_the_request_never_leads_a_look_up_astray(write_pack: WritePack, thing: str) -> None:
     request = Request("POST", "/x", body={"thing": thing})
     with pytest.raises(RuleFault, match="look-up thing gave nothing"):
         consider(write_pack(manifest=MANIFEST, x=LOOKS % ""), request)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "template"),
     [
         ("/files/a", "/files/{+path}"),

@@ -74,8 +74,8 @@ def test_derived_for_a_body(body: Any, parameters: dict[str, Any], patch: list[O
     assert derive(Request("POST", "/x", body=body), parameters, SECRETS) == patch
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE"])
-@pytest.mark.parametrize("body", [None, {}])
+@rows("method", ["GET", "HEAD", "DELETE"])
+@rows("body", [None, {}])
 def test_without_a_body_they_go_into_the_query(method: str, body: Any) -> None:
     request = Request(method, "/x", query={"limit": "500", "old": "1"}, body=body)
     assert derive(request, {"limit": 100, "old": None, "new": "x"}, SECRETS) == [
@@ -97,7 +97,7 @@ def test_a_delete_with_a_body_is_edited_there() -> None:
     assert derive(request, {"a": 2}, SECRETS) == [expect("/body/a", 1), replace("/body/a", 2)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "parameters", "expected_message"),
     [
         ({"a": 1}, {"a": [1]}, "/body/a is an array, write the patch"),
@@ -119,7 +119,7 @@ DOCUMENT = Request("POST", "/x", body={"items": [{"id": "a", "tags": ["x", "y"]}
 FIRST = expect("/body/items/0/id", "a")
 
 
-@pytest.mark.parametrize(
+@rows(
     "patch",
     [
         [replace("/body/n", 2)],
@@ -220,7 +220,7 @@ def test_a_long_text_is_replaced_without_a_test(length: int, operations: list[st
     assert [op["op"] for op in patch] == operations
 
 
-@pytest.mark.parametrize(
+@rows(
     ("header", "patch", "renewed"),
     [
         ("key", [replace("/body/n", 2)], True),

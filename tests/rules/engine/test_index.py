@@ -10,6 +10,7 @@ import pytest
 from corrigible.rules.engine.evaluate import RuleIndex, why_not
 from corrigible.rules.pack.load import load_pack
 from corrigible.rules.violation import Violation
+from tests._support.rows import rows
 
 SAYS = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
 RULES = {
@@ -33,7 +34,7 @@ def index(write_pack: Callable[..., Path]) -> RuleIndex:
     return RuleIndex(load_pack(folder).rules)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("operation", "status", "violation", "asked"),
     [
         ("", 500, Violation(), ["any"]),
@@ -69,7 +70,7 @@ def test_deprecated_rules_are_never_asked(index: RuleIndex) -> None:
     assert "apex.old" not in {rule.id for rule in index.rules}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "violation", "said"),
     [
         ("create", Violation(), "operation is not named, the rule listens for Create, Update"),

@@ -90,8 +90,8 @@ def test_an_id_of_a_look_up_is_one_segment(write_pack: WritePack, rule: str) -> 
     assert path_of(decide(folder, {"id": "50%"})) == "/v1/charges/50%25/capture"
 
 
-@pytest.mark.parametrize("id", AWAY)
-@pytest.mark.parametrize("rule", [CAPTURE, STEPS, COMPUTED, DONE])
+@rows("id", AWAY)
+@rows("rule", [CAPTURE, STEPS, COMPUTED, DONE])
 def test_an_id_never_leads_elsewhere(write_pack: WritePack, rule: str, id: str) -> None:
     found = path_of(decide(write_pack(manifest=MANIFEST, x=rule), {"id": id}))
     assert found is None or found.startswith("/v1/charges/")
@@ -122,7 +122,7 @@ def test_the_longest_value_is_escaped_first() -> None:
     assert encode_values("/v1/x/x/x", ["x/x"]) == "/v1/x%2Fx/x"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "value", "escaped"),
     [
         ("/a/b/c", "a/b", "/a%2Fb/c"),
@@ -157,7 +157,7 @@ def test_whose_texts_lead_away(value: Any, found: list[str]) -> None:
     assert foreign_texts({"x": value}, ["x"], {"body": ["so a/b/c", "a\\b a\x7fb a#b"]}, frozenset()) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "holds"),
     [("x" * 256, True), ("x" * 257, False), ("", True), ("\u00e9 b", True), ("a\nb", False), ("a\x7fb", False)],
 )
@@ -165,7 +165,7 @@ def test_what_may_be_captured(text: str, holds: bool) -> None:
     assert may_be_value(text) is holds
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "text", "brings"),
     [
         ("/v1/x?id=1&admin=true", "'/v1/x?id=' + y", True),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.rules.engine.suggestion_builder import is_wait, slower
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("seconds", "holds"),
     [
         (0, True),
@@ -27,7 +26,7 @@ def test_what_is_a_wait(seconds: Any, holds: bool) -> None:
     assert is_wait(seconds) is holds
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other", "both"),
     [
         (None, {"same_request": True}, {"same_request": True}),

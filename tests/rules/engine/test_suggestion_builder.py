@@ -9,6 +9,7 @@ import pytest
 from corrigible.rules.errors import RuleFault
 from corrigible.schema.exchange import Request
 from tests._support.one_rule import KEYED, MANIFEST, MODIFY, REQUEST, WritePack, consider, entry, result
+from tests._support.rows import rows
 
 
 def test_a_whole_suggestion(write_pack: WritePack) -> None:
@@ -202,7 +203,7 @@ def test_who_can_act_stands_first_among_the_parameters(write_pack: WritePack) ->
     assert list(evaluated.suggestions[0]["parameters"].items()) == [("actor", "somebody_else"), ("missing", "a yes")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "patch", "parameters"),
     [
         (
@@ -340,7 +341,7 @@ def test_what_the_expressions_of_a_template_hold_counts_together(write_pack: Wri
         consider(folder, Request("POST", "/v1/x", body={"big": "x" * 1_100_000}))
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "PATCH", "POST", "DELETE"])
+@rows("method", ["GET", "HEAD", "OPTIONS", "PUT", "PATCH", "POST", "DELETE"])
 def test_who_only_reads_has_no_effect(write_pack: WritePack, method: str) -> None:
     waits = entry("action: WAIT_AND_RETRY, retry: {after_seconds: 5, same_request: true}")
     evaluated = result(write_pack(x=waits), Request(method, "/v1/x"))

@@ -28,7 +28,7 @@ def suggest(entry: str) -> str:
     return f"suggest:\n  - {{message: m, {entry}}}\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected_message"),
     [
         (
@@ -67,7 +67,7 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, expect
     assert len(caught.value.all_errors()) == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entry", "expected_message"),
     [
         ("action: MODIFY_PARAM", 'action "MODIFY_PARAM" is not registered in pack.yaml; did you mean "MODIFY_PARAMS"?'),
@@ -239,7 +239,7 @@ def test_the_beginning_of_a_look_up_that_no_template_fits(expression: str, begin
     assert uncovered(expression, TEMPLATES) == beginning
 
 
-@pytest.mark.parametrize(
+@rows(
     ("expression", "beginning"),
     [
         ("'/files/' + x", None),

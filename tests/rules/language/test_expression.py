@@ -198,7 +198,7 @@ def test_an_environment_is_shared_by_its_names() -> None:
         environment().compile("charge")
 
 
-@pytest.mark.parametrize("number", [0, -1, 2**53 + 1, 2**63 - 1, -(2**63), 2**63])
+@rows("number", [0, -1, 2**53 + 1, 2**63 - 1, -(2**63), 2**63])
 def test_large_integers_stay_exact(number: int) -> None:
     assert result("charge", charge=number) == number
 
@@ -243,7 +243,7 @@ def test_http_dates(text: str, value: Any) -> None:
 SPEC = {"properties": {"amount": {"type": "integer"}, "card": {"properties": {"number": {}}}}}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [
         ("at(spec, '/properties/amount/type')", "integer"),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.rules.language.expression import environment, unknown_captures, unknown_members, wrong_result
 from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "captures", "problems"),
     [
         ("captures.limt", ["limit"], ['match.message has no group "limt"; did you mean "limit"?']),
@@ -23,7 +21,7 @@ def test_groups_that_the_pattern_does_not_have(text: str, captures: list[str], p
     assert list(unknown_captures(environment().compile(text), captures)) == problems
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "problems"),
     [
         ("request.pth", ['request has no member "pth"; did you mean "path"?']),

@@ -209,7 +209,7 @@ def test_a_meaning_is_of_a_value_or_of_none(value: dict[str, Any], is_about_a_va
     assert meaning.is_about_a_value is is_about_a_value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("model", "text", "name", "now"),
     [
         (RuleText, "on: {}", "on", "match"),

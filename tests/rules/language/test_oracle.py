@@ -45,7 +45,7 @@ def difference(expression: Expression, values: dict[str, Any], functions: Functi
     return "" if here == there else f"{expression.text}\n{used}\n{here}\n{there}"
 
 
-@pytest.mark.parametrize("folder", [one for one in PACKS if not one.endswith(LARGE)])
+@rows("folder", [one for one in PACKS if not one.endswith(LARGE)])
 def test_packs(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check_pack(folder, monkeypatch)
 

@@ -6,6 +6,7 @@ import pytest
 
 from corrigible.rules.language.rule import MatchCriteria
 from corrigible.rules.pattern import Pattern
+from tests._support.rows import rows
 
 OPERATION = MatchCriteria(operations=("Create",))
 STATUS = MatchCriteria(statuses=(400,))
@@ -17,7 +18,7 @@ LESS_THAN_CODE = MatchCriteria(statuses=(400,), types=frozenset({"a"}), params=f
 LESS_THAN_OPERATION = MatchCriteria((), (400,), ("a",), frozenset({"a"}), frozenset({"a"}))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("narrow", "wide"),
     [
         (STATUS, MatchCriteria()),

@@ -23,7 +23,7 @@ def test_keys_are_the_text_that_was_typed(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [
         ("2024-01-02", "2024-01-02"),

@@ -70,7 +70,7 @@ def test_reading_what_is_refused_does_not_grow_with_what_it_would_unfold_to(tmp_
 DEEP_FOR_C = f'a: "{"[" * 1001}"\n'
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "deepest", "most"),
     [
         ("", 1, 1),
@@ -88,7 +88,7 @@ def test_what_just_fits(text: str, deepest: int, most: int) -> None:
     composed(text, Path("x.yaml"), deepest=deepest, most=most)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "deepest", "most", "expected_message"),
     [
         ("a: 1\nb: [1, 2, 3]\n", 9, 3, "2: more than 3 values, what aliases stand for written out"),

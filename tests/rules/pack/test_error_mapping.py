@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.rules.language.pack_model import ErrorText
 from corrigible.rules.pack.error_mapping import ErrorMapping, compile_error
 from tests._support.rows import rows
@@ -42,7 +40,7 @@ def test_a_field(code: Any, body: Any, read: str) -> None:
     assert [one.code for one in errors] == ([read] if read else [])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("style", "root", "told", "pointer"),
     [
         ("dotted", "/body", "items[0].name", "/body/items/0/name"),

@@ -11,6 +11,7 @@ import pytest
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.pack.load import built_in, find_pack, load_pack, rule_files
 from tests._support.built_in_packs import pack_of
+from tests._support.rows import rows
 from tests._support.rule_entries import says
 
 SAYS = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
@@ -46,7 +47,7 @@ def test_what_a_pack_holds(write_pack: Callable[..., Path]) -> None:
     assert [file.name for file in rule_files(folder)] == ["a-b.yaml", "b.yaml"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("manifest", "expected_message"),
     [
         ("lookps: []", ['6: unknown key "lookps"; did you mean "lookups"?']),
@@ -108,7 +109,7 @@ def test_a_pack_is_found_by_name_or_folder(tmp_path: Path, write_pack: Callable[
         find_pack(empty)
 
 
-@pytest.mark.parametrize("name", sorted(built_in()))
+@rows("name", sorted(built_in()))
 def test_every_built_in_pack_loads(name: str) -> None:
     pack = load_pack(name)
     assert pack.name == name
@@ -125,7 +126,7 @@ def test_what_may_be_looked_up_may_begin_with_a_base(write_pack: Callable[..., P
     )
 
 
-@pytest.mark.parametrize("name", sorted(built_in()))
+@rows("name", sorted(built_in()))
 def test_every_pack_says_who_can_act(name: str) -> None:
     unsaid = [
         f"{rule.id}: {say.action}"

@@ -9,11 +9,12 @@ import pytest
 
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.pack.load import load_pack
+from tests._support.rows import rows
 
 NOT_LISTED = '"PostMesage" is none of the operations of pack.yaml; did you mean "PostMessage"?'
 
 
-@pytest.mark.parametrize(
+@rows(
     ("manifest", "problems"),
     [
         ("error:\n  cod: /a", ['7: unknown key "cod" in error; did you mean "code"?']),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.rules.language.pack_model import OperationText
 from corrigible.rules.pack.cases import OperationNames, compile_operation
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 
 def names(*sources: dict[str, str], **table: str) -> OperationNames:
@@ -20,7 +19,7 @@ BODY = {"body": "/Action"}
 QUERY = {"query": "Action"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_parts", "operation"),
     [
         ({"headers": {"x-amz-target": "DynamoDB_20120810.PutItem"}}, "PutItem"),

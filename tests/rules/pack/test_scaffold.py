@@ -15,6 +15,7 @@ from corrigible.rules.language.rule_model import editor_schemas
 from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import load_pack
 from corrigible.rules.pack.reference import new_pack, new_rule, unchanged_members
+from tests._support.rows import rows
 
 
 def test_a_new_pack_loads_and_fits_the_schemas_beside_it(tmp_path: Path) -> None:
@@ -98,7 +99,7 @@ def test_a_rule_takes_the_name_of_its_pack_not_of_the_folder(tmp_path: Path, mon
     assert [rule.id for rule in load_pack(folder).rules] == ["acme.example", "acme.too-many"]
 
 
-@pytest.mark.parametrize("name", ["Acme", "acMe", "1st", "a_b", "\u00e9", "a b", "-a"])
+@rows("name", ["Acme", "acMe", "1st", "a_b", "\u00e9", "a b", "-a"])
 def test_a_name_that_no_pack_may_have(tmp_path: Path, name: str) -> None:
     with pytest.raises(AuthoringError) as caught:
         new_pack(tmp_path / name, author="A", date="2026-01-01")

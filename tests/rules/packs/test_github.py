@@ -11,6 +11,7 @@ from corrigible.rules.language.expression import Expression
 from corrigible.rules.language.rule import TERMINAL, SuggestionSpec, Template
 from corrigible.rules.pack.load import Pack
 from tests._support.built_in_packs import pack_of
+from tests._support.rows import rows
 from tests._support.rule_entries import says
 
 
@@ -72,7 +73,7 @@ def test_paths_of_the_own_account_are_those_of_the_description(pack: Pack) -> No
         assert set(paths) == known, method
 
 
-@pytest.mark.parametrize(
+@rows(
     "forbidden",
     [
         r"/protection\b",

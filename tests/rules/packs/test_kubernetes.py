@@ -15,6 +15,7 @@ from corrigible.rules.lookup import allowed
 from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import Pack, rule_files
 from tests._support.built_in_packs import pack_of, profile_of
+from tests._support.rows import rows
 from tests._support.rule_entries import says
 
 
@@ -42,7 +43,7 @@ def written(rule: Rule) -> str:
     return " ".join(out)
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         "apply-conflict",
@@ -61,7 +62,7 @@ def test_what_only_a_person_may_do_ends_the_matter(pack: Pack, name: str) -> Non
     assert {say.base_action for say in said_by(pack, name)} <= TERMINAL
 
 
-@pytest.mark.parametrize(
+@rows(
     "name", ["limit-range", "node-port-unavailable", "number-out-of-range", "priority-too-high", "quota-exceeded",
              "requests-exceed-limits"]
 )  # fmt: skip

@@ -19,6 +19,7 @@ from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import rule_files
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.built_in_packs import pack_of, profile_of
+from tests._support.rows import rows
 
 Pod = dict[str, Any]
 
@@ -161,7 +162,7 @@ def changes(before: Any, after: Any, place: str = "") -> Iterator[tuple[str, Any
         yield place, before
 
 
-@pytest.mark.parametrize("seed", range(8))
+@rows("seed", range(8))
 def test_what_is_suggested_satisfies_the_policy(engine: Engine, seed: int) -> None:
     dice = random.Random(seed)
     for _ in range(15):
@@ -172,7 +173,7 @@ def test_what_is_suggested_satisfies_the_policy(engine: Engine, seed: int) -> No
         assert list(violations(pod, level)) == []
 
 
-@pytest.mark.parametrize("seed", range(8))
+@rows("seed", range(8))
 def test_what_was_asked_for_by_name_goes_only_by_agreement(engine: Engine, seed: int) -> None:
     dice = random.Random(100 + seed)
     for _ in range(15):

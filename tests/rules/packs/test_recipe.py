@@ -153,7 +153,7 @@ def test_choices_and_measurements_are_those_of_the_validator() -> None:
     assert not any(KNOWN.is_vague_unit(size["unit"]) for row in rows for size in (row, *row["of"]))
 
 
-@pytest.mark.parametrize("row", TABLES["measurements"]["measurements"], ids=lambda row: str(row["forms"][0]))
+@rows("row", TABLES["measurements"]["measurements"], ids=lambda row: str(row["forms"][0]))
 def test_every_vague_measurement_becomes_one_that_is_accepted(row: dict[str, Any]) -> None:
     unit = row["forms"][0]
     lines = [

@@ -10,6 +10,7 @@ import pytest
 from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.rules.language.expression import EvaluationError, environment
 from corrigible.rules.repair_functions import by_depth, first_fitting, indexes, last_of_each
+from tests._support.rows import rows
 
 ROWS = [{"mode": "100644", "type": "blob"}, {"mode": "100755", "type": "blob"}, {"mode": "040000", "type": "tree"}, 7]
 
@@ -19,7 +20,7 @@ def call(text: str, **values: Any) -> Any:
     return env.compile(text).evaluate(values)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("wanted", "row"),
     [
         ({"type": "blob"}, ROWS[0]),

@@ -173,7 +173,7 @@ def test_spelling_put_right(one: str, other: str) -> None:
     assert is_near_spelling(one, other)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("Bad_Name", "bad-name"),

@@ -105,7 +105,7 @@ def test_what_is_read_without_a_guess(text: str, value: Any) -> None:
     assert repaired_json(text) == value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "closers", "value"),
     [
         ('{"a": {"b": "3"}', "}", {"a": {"b": "3"}}),

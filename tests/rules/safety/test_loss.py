@@ -271,7 +271,7 @@ def test_what_goes_on_from_a_text_or_is_near_it_is_another_one(one: str, other: 
         assert lost({"v": sent}, {}, Survival(steps=[{"method": "POST", "path": "/v", "body": {"w": put}}])) != ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("node-1", "node-10"),
@@ -349,9 +349,7 @@ def test_headers_that_only_say_how_it_is_written_are_no_values() -> None:
     assert losses(named, replace(named, body={"accept": "b"})) == ("/body/accept",)
 
 
-@pytest.mark.parametrize(
-    "name", ["content-type", "content-encoding", "accept", "accept-encoding", "prefer", "user-agent"]
-)
+@rows("name", ["content-type", "content-encoding", "accept", "accept-encoding", "prefer", "user-agent"])
 def test_headers_of_representation(name: str) -> None:
     before = Request("PUT", "/x", headers={name: "a"}, body={})
     assert losses(before, replace(before, headers={})) == ()

@@ -125,7 +125,7 @@ def test_what_means_something_else_is_never_near(text: str, candidates: list[str
     assert nearest(text, candidates) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "candidate", "near"),
     [
         ("v1.1", "v1.0", False),
@@ -155,7 +155,7 @@ def test_what_is_alone_has_nothing_as_near(text: str, candidates: list[str]) -> 
         assert [one for one in candidates if one != near[0] and letters(one) and distance(text, one) <= least] == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other", "slip"),
     [
         ("name", "nmae", True),
@@ -172,7 +172,7 @@ def test_a_slip_is_one_letter_in_four(one: str, other: str, slip: bool) -> None:
     assert is_slip(other, one) is slip
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other", "plural"),
     [
         ("tag", "tags", True),

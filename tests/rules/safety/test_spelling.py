@@ -5,8 +5,6 @@ from __future__ import annotations
 from calendar import month_name
 from datetime import date
 
-import pytest
-
 from corrigible.rules.safety.spelling import (
     dates,
     document,
@@ -201,7 +199,7 @@ def test_what_is_in_a_format(text: str, name: str, holds: bool | None) -> None:
     assert is_format(text, name) is holds
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "kind", "wanted"),
     [
         ("[1]", list, [1]),

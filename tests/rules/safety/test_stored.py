@@ -15,7 +15,7 @@ def missing(sent: Any, answer: Any, method: str = "POST", **more: Any) -> tuple[
     return dropped_values(Request(method, "/x", body=sent), answer, **more)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sent", "answer"),
     [
         ({"a": 1}, {"a": 1, "status": {}, "b": [1]}),

@@ -48,17 +48,17 @@ def test_what_a_text_says(text: Any, seconds: int | None, written: str | None) -
     assert written is None or first_violation(written, {"pattern": GO_DURATION}) is None
 
 
-@pytest.mark.parametrize("text", ["0", "1h", "1h30m", "1.5h", ".5s", "-2m", "5\u00b5s", "5\u03bcs", "10ms"])
+@rows("text", ["0", "1h", "1h30m", "1.5h", ".5s", "-2m", "5\u00b5s", "5\u03bcs", "10ms"])
 def test_what_go_reads(text: str) -> None:
     assert first_violation(text, {"pattern": GO_DURATION}) is None
 
 
-@pytest.mark.parametrize("text", ["", "1", "h", "1 h", "1d", "1 hour", "1h 30m", "+"])
+@rows("text", ["", "1", "h", "1 h", "1d", "1 hour", "1h 30m", "+"])
 def test_what_go_does_not_read(text: str) -> None:
     assert first_violation(text, {"pattern": GO_DURATION}) == "pattern"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "schema", "wanted"),
     [
         ("ttl", SECONDS, [3600]),

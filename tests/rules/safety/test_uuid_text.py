@@ -15,7 +15,7 @@ GROUPS = "([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})
 ANY_CASE = "([0-9a-fA-F]){8}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){12}"
 
 
-@pytest.mark.parametrize("text", [DIGITS, UUID, f"{{{UUID}}}", f"urn:uuid:{UUID}", f"URN:UUID:{UUID}", f" {UUID} "])
+@rows("text", [DIGITS, UUID, f"{{{UUID}}}", f"urn:uuid:{UUID}", f"URN:UUID:{UUID}", f" {UUID} "])
 def test_the_digits_of_a_uuid(text: str) -> None:
     assert uuid_digits(text) == DIGITS
     assert dashed(uuid_digits(text)) == UUID

@@ -9,6 +9,7 @@ import pytest
 from corrigible.rules.schema_repair.names import of_forms
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 REQUEST = Request("POST", "/x", body={"a": 1})
 
@@ -21,7 +22,7 @@ def violation(*forms: Any, value: Any = None, keyword: str = "anyOf") -> SchemaV
     return SchemaViolation("/body", keyword, {keyword: [*forms]}, {"a": 1} if value is None else value)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("forms", "pointer", "schema"),
     [
         ([form("k", k={"const": 1}), form("k", k={"enum": [2, 1]})], "/body/k", {"enum": [1, 2]}),

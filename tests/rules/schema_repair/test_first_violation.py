@@ -114,7 +114,7 @@ def test_the_first_keyword_that_is_broken(value: Json, schema: dict[str, Any], t
     assert first_violation(value, schema, text=text) == keyword
 
 
-@pytest.mark.parametrize(
+@rows(
     "schema",
     [
         {"format": "own"},

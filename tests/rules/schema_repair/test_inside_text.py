@@ -192,7 +192,7 @@ def test_a_plain_text_that_should_be_json(engine: Engine, text: str, repaired: A
         assert orjson.loads(str(outcome.request.query["match"])) == repaired
 
 
-@pytest.mark.parametrize(
+@rows(
     ("query", "answer"),
     [
         ({"match": "[title]eq'x'"}, {"error": "Unknown operator"}),  # a notation of its own

@@ -40,7 +40,7 @@ def test_choices(schema: dict[str, Any], listed: tuple[Any, ...]) -> None:
     assert choices(schema) == listed
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "kind"),
     [
         (None, "null"),
@@ -66,7 +66,7 @@ ROOT: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "named"),
     [
         ({"type": "object", "allOf": [{"type": "array"}]}, {"object", "array"}),
@@ -91,7 +91,7 @@ def test_alternatives_may_be_left_out() -> None:
     assert [*parts(schema, {}, seen=seen)] == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schemas", "name", "inner"),
     [
         ([{"properties": {"a": {"type": "x"}}, "additionalProperties": {"type": "y"}}], "a", [{"type": "x"}]),

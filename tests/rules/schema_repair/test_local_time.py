@@ -7,11 +7,12 @@ import pytest
 from corrigible.adapters.openapi.schema_translator import told_in_prose
 from corrigible.rules.schema_repair.schema_violation import Place
 from corrigible.rules.schema_repair.values import LOCAL, repair_value
+from tests._support.rows import rows
 
 TIME = {"type": "string", "format": "date-time"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("prose", "is_told"),
     [
         ("The date the post was published, in the site's timezone.", True),

@@ -10,6 +10,7 @@ from corrigible.rules.schema_repair.names import is_nought, may_limit
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.repaired import follow, post, said, sent
+from tests._support.rows import rows
 
 
 def test_what_is_missing_and_settled_is_added() -> None:
@@ -135,7 +136,7 @@ def test_a_misspelt_member_of_an_element() -> None:
     assert outcome.request.body == {"items": [{"name": "a"}, {"name": "b"}]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "declared", "target"),
     [
         ("emial", ["email", "name"], "email"),
@@ -181,7 +182,7 @@ def test_what_is_not_known_is_left_out_only_when_somebody_says_so() -> None:
         assert isinstance(follow(repaired, request), NeedsInput)
 
 
-@pytest.mark.parametrize(
+@rows(
     "request_",
     [
         post({"dry_run": "x"}),
@@ -208,7 +209,7 @@ def test_reading_without_a_filter_is_flagged() -> None:
     assert suggestion["patch"][-1] == {"op": "remove", "path": "/query/max_price"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "limits"),
     [
         ("amountOff", True),
@@ -223,7 +224,7 @@ def test_only_whole_words_of_a_name_limit_a_call(name: str, limits: bool) -> Non
     assert may_limit(name) is limits
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "is_nought_"),
     [
         ({"type": "integer", "default": 0}, True),

@@ -45,7 +45,7 @@ def test_more_than_can_be_read_are_asked_with_all_that_is_allowed() -> None:
     assert asked["placeholders"][0]["schema"]["enum"] == allowed
 
 
-@pytest.mark.parametrize(
+@rows(
     ("field", "value", "allowed"),
     [
         ("currency", "usx", ["usd", "eur"]),
@@ -96,7 +96,7 @@ def test_who_deletes_is_asked_about_every_guess() -> None:
     assert isinstance(outcome, NeedsInput)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sent", "known", "taken"),
     [
         ("ammount", "amount", False),
@@ -144,7 +144,7 @@ def test_a_misspelt_service_with_one_method_is_no_choice_of_one() -> None:
     assert one["safety"]["changes_intent"] is True
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value", "schema", "asks"),
     [
         ("private", "yes", {"type": "boolean"}, True),
@@ -203,7 +203,7 @@ def test_what_only_separates_words_is_put_right(sent: str, allowed: list[str], t
     assert repair_value("enum", sent, {"enum": allowed}, Place(name="v")) == [Spelling(taken)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sent", "allowed"),
     [("1.1", ["11"]), ("1-1", ["11"]), ("v1.0", ["v10"]), ("10.0", ["100"]), ("1.0", ["1-0"]), ("node1", ["node2"])],
 )

@@ -92,7 +92,7 @@ def test_what_is_declared_stays() -> None:
     assert outcome(violation, post({"number": "4", "exp": 5})) == (MADE, False, True)
 
 
-@pytest.mark.parametrize("name", ["id", "name", "type", "kind", "title", "description", "status", "state", "value"])
+@rows("name", ["id", "name", "type", "kind", "title", "description", "status", "state", "value"])
 def test_names_that_every_thing_has_prove_nothing(name: str) -> None:
     schema = {"properties": {"card": {"properties": {name: TEXT}, "required": [name]}}, "required": ["card"]}
     found = outcome(unknown(f"/body/{name}", schema), post({name: "x"}))
@@ -107,7 +107,7 @@ def test_names_that_every_thing_has_prove_nothing(name: str) -> None:
 UP = ["test /body/card/note", "move /body/card/note /body/note"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "outer", "wanted"),
     [
         ({"card": {"note": "x"}}, {"properties": {"note": TEXT}, "required": ["note"]}, (UP, True, True)),
@@ -273,7 +273,7 @@ def missing_map(body: Any, schema: Any = MAP, *, form: bool = False, **more: Any
     return moves, first["safety"].get("requires_confirmation", False)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "schema"),
     [
         (FLAT, MAP),

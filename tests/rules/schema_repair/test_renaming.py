@@ -225,7 +225,7 @@ def test_the_only_undeclared_name_for_the_only_missing_one_is_confirmed(name: st
     assert suggestion["safety"]["requires_confirmation"] is True
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "meant", "asks"),
     [
         ("passwordHash", "password", True),
@@ -254,7 +254,7 @@ def test_null_under_an_unknown_name_is_left_out_and_never_what_is_missing() -> N
     assert left_out["patch"][-1] == {"op": "remove", "path": "/body/colour"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "required", "told", "place"),
     [
         ({"task_id": 7}, [], "task", "/body/task"),

@@ -164,7 +164,7 @@ def test_what_one_piece_of_evidence_speaks_for_is_confirmed(
     assert suggestion["safety"]["requires_confirmation"] is True
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value"),
     [("duration", 3600), ("memory", 512), ("a", ["x y", "z"]), ("timeout", 5), ("a", ["x", "y,z"]), ("a", ["x"] * 300)],
 )
@@ -263,14 +263,14 @@ def test_parameters_say_a_query_only_where_a_reader_would_put_them_there() -> No
     assert said("/query/state", "enum", schema, writing).suggestions[0]["parameters"] == {}
 
 
-@pytest.mark.parametrize("name", ["sha", "url", "invoice_id", "customerId", "email", "api_key"])
+@rows("name", ["sha", "url", "invoice_id", "customerId", "email", "api_key"])
 def test_half_an_identifier_is_none(name: str) -> None:
     request = post({name: "abcdef"})
     repaired = said(f"/body/{name}", "maxLength", {"type": "string", "maxLength": 3}, request)
     assert repaired.suggestions[0]["applicability"] == "HAS_PLACEHOLDERS"
 
 
-@pytest.mark.parametrize("name", ["password", "client_secret", "accessToken", "cvc", "encrypted_value", "api_key"])
+@rows("name", ["password", "client_secret", "accessToken", "cvc", "encrypted_value", "api_key"])
 def test_a_secret_is_asked_for_and_never_repeated(name: str) -> None:
     request = post({name: " hunter2 "})
     repaired = said(f"/body/{name}", "pattern", {"pattern": "^[a-z0-9]+$"}, request)
@@ -377,7 +377,7 @@ def test_a_message_says_what_was_assumed(keyword: str, value: Any, schema: dict[
     assert repaired.suggestions[0]["message"] == message
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "value"),
     [
         ({"default": 1}, 1),

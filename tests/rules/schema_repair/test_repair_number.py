@@ -100,7 +100,7 @@ def test_a_measure_is_not_brought_within_its_limits(name: str) -> None:
     assert all(lowered(150, schema, Place(one)) != [] for one in ("limit", "hours", "timeoutSeconds", "restart"))
 
 
-@pytest.mark.parametrize("name", ["pages", "price", "unit_price", "unitPrice", "age", "bodyWeight"])
+@rows("name", ["pages", "price", "unit_price", "unitPrice", "age", "bodyWeight"])
 def test_what_a_thing_has_is_not_brought_within_limits(name: str) -> None:
     assert lowered(9000, {"maximum": 5000}, Place(name=name)) == []
     assert raised(5, {"minimum": 50}, Place(name=name)) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -160,7 +159,7 @@ def test_repairs(keyword: str, value: Any, schema: dict[str, Any], wanted: list[
     assert [(one.value, type(one.value), one.assumption) for one in made] == [(v, type(v), said) for v, said in wanted]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "properties", "wanted"),
     [
         ([1], {"n": LIST, "m": INTEGER}, [{"n": [1]}]),
@@ -214,9 +213,7 @@ def test_each_repair_is_counted() -> None:
     assert counted(lambda: repair_value("type", "5", INTEGER, Place()))[1] >= 10
 
 
-@pytest.mark.parametrize(
-    "name", ["title", "pageTitle", "file_name", "message", "banner_text", "note_id", "customerId", ""]
-)
+@rows("name", ["title", "pageTitle", "file_name", "message", "banner_text", "note_id", "customerId", ""])
 def test_only_an_aside_is_cut(name: str) -> None:
     assert repair_value("maxLength", "a long title", {"maxLength": 6}, Place(name)) == []
     for aside in ("note", "orderNote", "short_description"):

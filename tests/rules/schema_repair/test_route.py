@@ -37,7 +37,7 @@ def after(said: Repair | None, request: Request) -> tuple[str, str] | None:
             raise AssertionError(terminal)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sent", "offered"),
     [
         ("/repos/o/r/pull", "/repos/o/r/pulls"),

@@ -159,7 +159,7 @@ def test_questions() -> None:
     assert asked["safety"] == {"side_effects": "none", "changes_intent": False}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("element", "tested"),
     [
         ({"label": {"alert": "disk"}}, ("/body/0/label/alert", "disk")),

@@ -136,14 +136,12 @@ def test_slots_have_the_texts_as_the_server_wrote_them() -> None:
     assert said.slots == {"field": ("Gr\u00f6\u00dfe",)}
 
 
-@pytest.mark.parametrize(
-    "quoted", ["'nmae'", '"nmae"', "`nmae`", "\u2018nmae\u2019", "\u00abnmae\u00bb", r"\"nmae\"", "\u201enmae\u201c"]
-)
+@rows("quoted", ["'nmae'", '"nmae"', "`nmae`", "\u2018nmae\u2019", "\u00abnmae\u00bb", r"\"nmae\"", "\u201enmae\u201c"])
 def test_quotation_marks_of_any_kind(quoted: str) -> None:
     assert only(f"unknown field {quoted}", "en.unknown.unknown-member").slots == {"field": ("nmae",)}
 
 
-@pytest.mark.parametrize(
+@rows(
     "listed",
     ["'a', 'b' or 'c'", "[a, b, c]", '["a","b","c"]', "a, b, c", "a|b|c", '"a" | "b" | "c"', "(a, b, c)", "a, b, or c"],
 )
@@ -227,7 +225,7 @@ def letters_of(said: Said) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("name", languages())
+@rows("name", languages())
 def test_whatever_a_pattern_matches_has_a_text_that_it_needs(name: str) -> None:
     """The texts are read from the pattern: no row may be lost by them."""
     data = yaml.safe_load(languages()[name].path.read_text("utf-8"))
@@ -284,7 +282,7 @@ def test_one_word_in_square_brackets_is_quoted(text: str, quoted: set[str]) -> N
     assert tokens_of(text).quoted == quoted
 
 
-@pytest.mark.parametrize(
+@rows(
     "sentence",
     [
         "unexpected input 'A1' for model 'B2'",

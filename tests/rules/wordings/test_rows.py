@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.rules.wordings import Kind, languages
 from corrigible.rules.wordings.check import check_language
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize("language", languages())
+@rows("language", languages())
 def test_rows_read_their_own_sentences(language: str) -> None:
     check_language(languages()[language].path)
 
 
-@pytest.mark.parametrize("language", ["de", "en", "es", "fr", "it", "ja", "pt", "zh"])
+@rows("language", ["de", "en", "es", "fr", "it", "ja", "pt", "zh"])
 def test_every_kind_has_a_row(language: str) -> None:
     """A language that is new begins with few."""
     assert set(Kind) - {row.kind for row in languages()[language].rows().rows} == set()

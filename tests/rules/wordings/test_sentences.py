@@ -8,13 +8,14 @@ import pytest
 import yaml
 
 from corrigible.rules.wordings import Kind, languages, read
+from tests._support.rows import rows
 
 _SENTENCES = yaml.load((Path(__file__).parent / "sentences.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader)
 _LEAST = 0.97
 """The share of sentences that are read as their kind. `"x" is not allowed` may be said of a name and of a value."""
 
 
-@pytest.mark.parametrize("language", _SENTENCES)
+@rows("language", _SENTENCES)
 def test_most_sentences_are_read_as_their_kind(language: str) -> None:
     pairs = [(Kind(kind), text) for kind, texts in _SENTENCES[language].items() for text in texts]
     missed = [f"{kind}: {text}" for kind, text in pairs if kind not in {said.kind for said in read(text).said}]
@@ -60,7 +61,7 @@ def test_values_end_where_the_letters_of_the_language_begin() -> None:
     assert {tuple(one.states["enum"]) for one in said if "enum" in one.states} == {("asc", "desc")}
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "All required fields are present.",

@@ -65,7 +65,7 @@ def test_entries_may_be_sentences(errors: Any, found: list[tuple[str, str, str, 
     assert [(one.code, one.param, one.pointer, one.message) for one in read(body)] == found
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entry", "pointer"),
     [
         ({"resource": "PullRequest", "field": "head_sha", "code": "missing_field"}, ""),
@@ -156,7 +156,7 @@ def test_a_query_names_its_members_too() -> None:
     assert said(asked, Request("GET", "/search/labels")) == [("missing_field", "repository_id", "/query/repository_id")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "base", "repo", "where"),
     [
         ("/repos/o/r", "", "/repos/o/r", "o/r"),
@@ -173,7 +173,7 @@ def test_where_the_api_and_the_repository_begin(path: str, base: str, repo: str,
     assert (one.native["base"], one.native["repo"], one.native["where"]) == (base, repo, where)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "status"),
     [
         ({"message": "Hello", "documentation_url": DOCS}, 200),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.adapters.apis.kubernetes.adapter import as_sent
 from corrigible.schema.exchange import Json
+from tests._support.rows import rows
 
 FILLED = {
     "metadata": {"name": "p", "creationTimestamp": None},
@@ -39,6 +38,6 @@ def test_elements_keep_their_places() -> None:
     ]
 
 
-@pytest.mark.parametrize("body", [None, "text", 3, True, [], {}])
+@rows("body", [None, "text", 3, True, [], {}])
 def test_what_is_no_object_stays(body: Json) -> None:
     assert as_sent(body) == body

@@ -169,7 +169,7 @@ def test_the_object_that_a_patch_makes_may_not_decode() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("query", "body", "pointer"),
     [
         ({"limit": "abc"}, None, "/query/limit"),
@@ -177,7 +177,7 @@ def test_the_object_that_a_patch_makes_may_not_decode() -> None:
         ({}, {"metadata": {"resourceVersion": "abc"}}, "/body/metadata/resourceVersion"),
     ],
 )
-@pytest.mark.parametrize("status", [400, 500])
+@rows("status", [400, 500])
 def test_numbers_that_are_none(query: dict[str, Any], body: Json, pointer: str, status: int) -> None:
     message = 'strconv.ParseInt: parsing "abc": invalid syntax'
     (found,) = read(message, body, reason="", status=status, method="GET", query=query)

@@ -11,6 +11,7 @@ import pytest
 from corrigible.adapters.apis.kubernetes.format import KUBERNETES
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
+from tests._support.rows import rows
 
 DEPLOYMENT = "/apis/apps/v1/namespaces/t/deployments/d"
 PODS = "/api/v1/namespaces/t/pods"
@@ -70,7 +71,7 @@ def test_causes_of_an_internal_error(text: str, code: str) -> None:
     assert [one.code for one in found] == [code]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "body", "pod"),
     [
         (DEPLOYMENT, {"spec": {"template": {"spec": {"hostPID": True}}}}, "/body/spec/template/spec"),

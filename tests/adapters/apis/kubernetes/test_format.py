@@ -273,7 +273,7 @@ def test_selectors(query: dict[str, Any], message: str, expected: Expected) -> N
     check(read(message, None, reason="BadRequest", status=400, method="GET", query=query), expected)
 
 
-@pytest.mark.parametrize(
+@rows(
     "body",
     [
         None,

@@ -84,7 +84,7 @@ def test_the_adapter_is_in_the_catalogue() -> None:
     assert adapter.may_refuse is not None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "may"),
     [
         ("/api/v1/namespaces/t/resourcequotas", True),

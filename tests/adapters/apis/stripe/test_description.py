@@ -10,11 +10,12 @@ import jsonschema_rs
 import pytest
 
 from corrigible.adapters.apis.stripe.adapter import ADAPTER, description
+from tests._support.rows import rows
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "operation", "params"),
     [
         ("POST", "/v1/refunds", "PostRefunds", {}),

@@ -123,7 +123,7 @@ def test_a_crash_of_the_mock() -> None:
     assert read(post("/v1/charges", {"source": "tok_x"}), body, 400) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     "body",
     [
         None,

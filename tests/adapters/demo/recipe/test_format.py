@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.adapters.demo.recipe.adapter import ADAPTER, RECIPE, pointer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
@@ -12,7 +10,7 @@ from tests._support.rows import rows
 EXCHANGE = Exchange(Request("POST", "/api/recipe/convert"), 200, {}, b"")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("field", "place"),
     [
         ("ingredients[2]", "/body/ingredients/2"),

@@ -36,7 +36,7 @@ def test_an_amount_is_read_without_loss(amount: Decimal | str, number: Fraction 
     assert exact(amount) == number
 
 
-@pytest.mark.parametrize(
+@rows(
     ("amount", "original", "target", "expected"),
     [
         ("2", "4", "6.5", "3.25"),
@@ -58,7 +58,7 @@ def test_binary_floating_point_would_not_do() -> None:
     assert scaled(Fraction("0.1"), original=Decimal(1), target=Decimal(7)) == Fraction("0.7")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("number", "fits"),
     [
         ("0.000000001", True),

@@ -88,7 +88,7 @@ def test_an_ingredient_that_does_not_belong(members: dict[str, str], name: str, 
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("members", "name"),
     [
         ({"target_cuisine": "thai"}, "coconut milk"),
@@ -112,7 +112,7 @@ def test_celiac_safety_is_checked_in_stages() -> None:
     assert _found(_convert({**oats, "brand": OATS}, flour, **celiac)) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "safe"),
     [
         ({"name": "gluten-free flour", "brand": "Some Brand"}, False),
@@ -132,7 +132,7 @@ def test_gluten_free_alone_needs_no_certificate() -> None:
     assert _found(_convert({"name": "gluten-free flour"}, dietary_requirements=["gluten_free"])) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "vague"),
     [
         ({"amount": "a handful"}, True),
@@ -150,7 +150,7 @@ def test_a_measurement_has_to_measure(line: dict[str, Any], vague: bool) -> None
     assert found == ([("VAGUE_MEASUREMENT", "ingredients[0]")] if vague else [])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("scaled_amount", "accepted"),
     [(3.25, True), ("3.25", True), ("3 1/4", True), ("13/4", True), (3, False), (3.250001, False), (None, False)],
 )

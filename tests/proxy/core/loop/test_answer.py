@@ -12,6 +12,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Terminal, apply
 from tests._support.repeater import REQUEST, Agent, edit, feedback, one_of
+from tests._support.rows import rows
 
 
 def times(count: int) -> str:
@@ -138,7 +139,7 @@ def test_what_is_no_alternative_stays() -> None:
     assert [s["patch"][0]["value"] for s in answer["suggestions"]] == ["x", 200]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "suggestions"),
     [
         (REQUEST, [{"action": "DO", "parameters": {}, "steps": []}, edit("/body/amount", 1)]),

@@ -235,7 +235,7 @@ def test_a_name_stands_for_the_address_and_never_for_the_credentials() -> None:
     assert "Bearer" not in loops.caller(key)
 
 
-@pytest.mark.parametrize(
+@rows(
     "headers",
     [
         [],

@@ -22,7 +22,7 @@ from tests._support.rows import rows
 REQUEST = Request("POST", "/x", body={"a": 1})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "array"),
     [
         ("/body/a/0", "/body/a"),
@@ -39,7 +39,7 @@ def test_an_element_is_part_of_its_array(pointer: str, array: str) -> None:
     assert containing_array(pointer) == array
 
 
-@pytest.mark.parametrize(
+@rows(
     ("differing", "excused"),
     [
         ("/body/a", True),
@@ -105,7 +105,7 @@ def test_the_words_that_were_sent(request_: Request, words: set[str]) -> None:
     assert sent_words(request_) == words
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "words"),
     [
         ("Amount must be positive", ["amount", "must", "be", "positive"]),

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests._support.rows import rows
+
 PROTOCOL_ERROR = 1
 OK = (b"200", b"ok")
 END_STREAM, END_HEADERS = 1, 4
@@ -84,22 +86,23 @@ def refused(caller: Any, stream: int, upstream: Any) -> bool:
     assert caller.answer(stream) == PROTOCOL_ERROR
     assert caller.ask(b"/fine") == OK
     assert len(upstream.seen) == 1
+    upstream.seen.clear()
     return True
 
 
-@pytest.mark.parametrize("block", PARTS, ids=repr)
+@rows("block", PARTS, ids=repr)
 def test_a_request_whose_parts_are_wrong_goes_nowhere(caller: Any, served: Any, block: Any) -> None:
     caller.headers(stream := caller.stream(), block)
     assert refused(caller, stream, served[1])
 
 
-@pytest.mark.parametrize("field", FIELDS, ids=repr)
+@rows("field", FIELDS, ids=repr)
 def test_a_request_with_a_field_that_must_not_be_goes_nowhere(caller: Any, served: Any, field: Any) -> None:
     caller.headers(stream := caller.stream(), [*START, field])
     assert refused(caller, stream, served[1])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("length", "parts"),
     [(b"3", [b"ab"]), (b"3", [b"ab", b"cd"]), (b"0", [b"x"]), (b"3", [b""]), (b"3", [b"abcd"])],
 )
@@ -112,7 +115,7 @@ def test_a_body_of_another_length_than_said_goes_nowhere(caller: Any, served: An
     assert refused(caller, stream, served[1])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("trailers", "end"),
     [
         ([(b":path", b"/other")], True),
@@ -177,7 +180,7 @@ def test_an_empty_piece_in_a_long_body_does_not_end_it(caller: Any, served: Any,
         assert body == b"x" * (sent + 1) + b"GET /second HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     "block",
     [
         [*START, (b"te", b"trailers"), (b"x", b""), (b"y", b"a b\tc"), (b"z", b"\xe4"), (b"a!#$%&'*+-.^_`|~0", b"1")],
@@ -192,6 +195,7 @@ def test_a_request_that_is_merely_odd_passes(caller: Any, served: Any, block: An
     caller.headers(stream := caller.stream(), block)
     assert caller.answer(stream) == OK
     assert len(served[1].seen) == 1
+    served[1].seen.clear()
 
 
 ANSWERS: list[list[tuple[bytes, bytes]]] = [
@@ -239,7 +243,7 @@ def answering(bench: Any, two: Any) -> Iterator[Any]:
         yield caller
 
 
-@pytest.mark.parametrize("number", range(len(ANSWERS)))
+@rows("number", range(len(ANSWERS)))
 def test_an_answer_that_is_none_is_a_502(answering: Any, number: int) -> None:
     assert answering.ask(b"/%d" % number) == (b"502", b"corrigible: the upstream's answer is not valid HTTP\n")
     assert answering.ask(b"/fine") == OK
