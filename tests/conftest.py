@@ -38,8 +38,10 @@ if _STRAY:
     raise pytest.UsageError(f"must not exist, it hides the other parts of the namespace: {', '.join(_STRAY)}")
 
 heed_interrupts()
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")  # a busy machine is no failure
+# A busy machine is no failure. Other examples come with each run, and at night many.
+settings.register_profile("usual", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("night", settings.get_profile("usual"), max_examples=400)
+settings.load_profile("usual")
 os.environ.setdefault("CORRIGIBLE_TIME_LIMIT", "20")  # nor is it here: what is late passes as it is, by design
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.client.called_operation import another_operation
@@ -181,7 +181,6 @@ def test_of_all_headers_only_those_of_form_and_version_are_edited_unasked(name: 
     assert (another_operation(before, after, {}) == "") is is_formal
 
 
-@settings(max_examples=200)
 @given(
     st.sampled_from(["application/json", "application/x-www-form-urlencoded", "text/plain", ""]),
     st.sampled_from(["", "application/json", "application/x-www-form-urlencoded", "application/vnd.a+json"])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.client.driver import run
@@ -130,7 +130,6 @@ def texts_of(request: SentRequest) -> dict[str, int]:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.lists(_SUGGESTIONS, min_size=1, max_size=3), min_size=1, max_size=2), st.booleans())
 def test_whatever_is_suggested_no_credential_moves_and_nothing_else_is_called(
     feedbacks: list[list[dict[str, Any]]], is_confirmed: bool

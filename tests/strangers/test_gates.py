@@ -47,7 +47,7 @@ KNOWN_BARS = json.loads(BARS.read_text("utf-8"))
 
 
 OFTEN = (BASE, *(run for run in RUNS if run.startswith("in ") and run[3:] in LANGUAGES), *OWN_RUNS)
-"""The runs that `.ci/run` judges whole. The others judge all cases in other words, or without a description, at night."""
+"""The runs that `.ci/run` judges whole. The others, in other words or without a description, are judged at night."""
 SAMPLED = {BASE: 4, SHIPPED: 8, EMPTY: 8}
 """The runs of `make test`: of each the servers are so many times fewer. A server more changes nothing of the rest."""
 

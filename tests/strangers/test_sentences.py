@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.schema.exchange import Request
@@ -119,7 +119,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Any:
     status=st.sampled_from([400, 403, 404, 409, 422]),
     shape=st.sampled_from(["message", "error", "detail"]),
 )
-@settings(max_examples=150, deadline=None)
 def test_what_a_text_advises_is_never_sent_unasked(
     shop: Any, advice: str, value: str, field: str, status: int, shape: str
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.adapters import formats
@@ -101,7 +101,6 @@ def test_a_member_says_what_its_place_takes(body: Any, place: str, stated: dict[
     assert (error.pointer, dict(error.stated)) == (place, stated)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.text(max_size=30), st.recursive(st.integers() | st.text(max_size=5), st.lists), max_size=6))
 def test_any_members_can_be_read(members: dict[str, Any]) -> None:
     for about in said_of_places(members):

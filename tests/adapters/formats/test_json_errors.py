@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.adapters.formats.error_shapes import CODES, LISTS, MAPS, NO_ERRORS, PLACES, TEXTS
@@ -48,7 +48,6 @@ VALUES = st.recursive(
 DECLARED = Vocabulary((("body",), ("body", "a"), ("body", "items", "*", "b"), ("query", "q")))
 
 
-@settings(max_examples=50, deadline=None)
 @given(VALUES, VALUES)
 def test_any_answer_can_be_read(answer: Any, sent: Any) -> None:
     exchange = Exchange(Request("POST", "/x/7", {"q": "1"}, {}, sent), 400, {}, b"")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.adapters.mapping.mapping import (
@@ -98,7 +98,6 @@ def shown(value: Any) -> Iterator[str]:
         yield str(one).lower() if isinstance(one, bool) else str(one)
 
 
-@settings(max_examples=300, deadline=None)
 @given(mappings, bodies, st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(["1", "x"]), max_size=2))
 def test_every_value_is_kept_or_told_as_lost(mapping: OperationMapping, body: Any, query: Any) -> None:
     request = Request("POST", "/old/7", query=query, body=body)
@@ -115,7 +114,6 @@ def test_every_value_is_kept_or_told_as_lost(mapping: OperationMapping, body: An
             assert text in there, (place, value, after)
 
 
-@settings(max_examples=200, deadline=None)
 @given(mappings, bodies)
 def test_the_patch_makes_the_rewritten_request(mapping: OperationMapping, body: Any) -> None:
     request = Request("POST", "/old/7", headers={"accept": "x"}, body=body)

@@ -297,7 +297,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Description:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(body=BODIES)
 def test_any_body_is_judged_within_steps_that_are_linear_in_its_size(wide: Description, body: Json) -> None:
     _, steps = steps_of(wide, body)
@@ -322,7 +322,7 @@ SCHEMAS = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(schema=SCHEMAS, body=BODIES)
 def test_no_value_is_compared_with_more_schemas_than_there_are_written_out(schema: Json, body: Json) -> None:
     leaf = {"type": "object", "properties": {"of": {"type": "array", "items": {"type": "string"}}}}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corrigible.adapters.operation import NOTHING, Vocabulary
@@ -139,7 +139,6 @@ def test_the_likeliest_place(message: str, expected: str) -> None:
 
 
 @given(st.text(max_size=60), st.sampled_from([400, 404, 409, 422, 500]))
-@settings(max_examples=50, deadline=None)
 def test_probabilities_of_all_places_sum_to_one(message: str, status: int) -> None:
     asked = refusal(message, status=status)
     ranked = scorer.rank(asked)
@@ -280,7 +279,6 @@ VALUES = st.recursive(
 
 
 @example("Missing required parameter: 'size'", 7, None)
-@settings(max_examples=60, deadline=None)
 @given(st.one_of(st.text(max_size=200), SENTENCES), VALUES, st.sampled_from([DECLARED, NOTHING, None]))
 def test_any_text_and_any_request(message: str, body: Json, declared: Vocabulary | None) -> None:
     """A place is one of the request, or a name that was missed in an object that was sent."""

@@ -76,7 +76,7 @@ NAMES = st.sampled_from([*FORMS, "toast", "toast.shows", "prompt", "append", "se
 OTHERS = st.fixed_dictionaries({}, optional={"text": st.just("a"), "message": st.just("b"), "session": st.just("c")})
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NAMES, OTHERS)
 def test_no_other_form_is_taken_unasked(engine: Engine, name: str, others: dict[str, str]) -> None:
     request = post(type=name, **others)

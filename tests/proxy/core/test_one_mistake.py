@@ -151,7 +151,7 @@ def decoded(value: Json) -> Json:
     return [decoded(inner) for inner in value] if isinstance(value, list) else value
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_the_repair_of_one_mistake_fits_and_loses_nothing_unsaid(data: st.DataObject) -> None:
     schema, body = data.draw(objects())
@@ -188,7 +188,7 @@ MESSAGES = (
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), message=st.sampled_from(MESSAGES), status=st.sampled_from([400, 404, 409, 422, 500]))
 def test_a_request_that_fits_is_not_edited(data: st.DataObject, message: str, status: int) -> None:
     schema, body = data.draw(objects())

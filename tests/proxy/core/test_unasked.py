@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.adapters.protobuf.descriptors import Descriptors
@@ -446,7 +446,6 @@ TEXTS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     data=st.data(), name=st.sampled_from(sorted(WRONG)), text=TEXTS, value=st.from_regex(r"[a-z]{4,9}", fullmatch=True)
 )
@@ -459,7 +458,6 @@ def test_nothing_that_only_the_description_says_is_sent_unasked(
         assert sent_unasked(engine, "/parcels", body, answer) is None
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     value=st.from_regex(r"[a-z]{4,9}", fullmatch=True),
     text=st.sampled_from(

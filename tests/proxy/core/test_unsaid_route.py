@@ -139,7 +139,7 @@ SAID: st.SearchStrategy[Any] = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(WORDS, min_size=1, max_size=4), METHODS, st.sampled_from([400, 404, 405]), SAID)
 def test_what_is_sent_unasked_is_told_by_the_answer(
     engine: Engine, parts: list[str], method: str, status: int, message: str

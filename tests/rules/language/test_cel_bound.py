@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.rules.budget import MOST_UNITS, UNITS_OF_VALUE, content_size
@@ -131,7 +131,6 @@ EXPRESSIONS = st.recursive(LEAVES, _grown, max_leaves=14).map(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(EXPRESSIONS)
 def test_any_expression_gives_a_small_value_or_an_error(text: str) -> None:
     try:

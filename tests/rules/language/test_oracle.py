@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corrigible.proxy.build import profile_of
@@ -232,13 +232,11 @@ SIGNED = st.sampled_from([one for one in VALUES if type(one) is not int or one <
 
 
 @example(text="at(dyn(type(live.x)), dyn(captures.x))", x=None, live=None)
-@settings(max_examples=200, deadline=None)
 @given(text=EXPRESSIONS, x=SIGNED, live=SIGNED | json)
 def test_expressions_that_are_put_together_at_random(text: str, x: Any, live: Any) -> None:
     assert list(differences(text, [scope(x, {"x": live}), scope(x, live)])) == []
 
 
-@settings(max_examples=200, deadline=None)
 @given(text=st.sampled_from(CORNERS), x=json, live=json)
 def test_any_values(text: str, x: Any, live: Any) -> None:
     assert list(differences(text, [scope(x, live), scope(x, {"x": live})])) == []

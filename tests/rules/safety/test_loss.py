@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
@@ -441,7 +441,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(JSON, JSON)
 def test_nothing_is_lost_where_everything_stays(body: Any, other: Any) -> None:
     request = Request("POST", "/x", body=body)
@@ -450,7 +449,6 @@ def test_nothing_is_lost_where_everything_stays(body: Any, other: Any) -> None:
     assert losses(replace(request, body={"old": body}), replace(request, body={"new": body})) == ()
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.dictionaries(st.text("abc/~", min_size=1, max_size=2), st.integers(100, 10**6), min_size=1, max_size=6),
     st.data(),
