@@ -309,6 +309,43 @@ def test_a_secret_in_another_form_beside_another_edit_is_not_repeated() -> None:
         encode(feedback, request, frozenset({"password"}), Limits())
 
 
+@rows(
+    ("value", "tested"),
+    [
+        ({"type": "thinking", "signature": "EqQBCg/YAhIM"}, {"/type": "thinking"}),
+        ([{"text": "a", "signature": "EqQBCg/YAhIM"}, 5, []], {"/0/text": "a", "/1": 5, "/2": []}),
+        ({"signature": "EqQBCg/YAhIM", "copy": "of EqQBCg/YAhIM", "n": None}, {"/n": None}),
+    ],
+)
+def test_what_holds_a_secret_and_is_left_out_is_tested_by_its_other_values(value: Any, tested: dict[str, Any]) -> None:
+    request = Request("POST", "/x", body={"parts": [value]})
+    patch = [{"op": "test", "path": "/body/parts/0", "value": value}, {"op": "remove", "path": "/body/parts/0"}]
+    feedback = {"message": "M.", "suggestions": [suggestion(patch=patch)]}
+    (*tests, last) = orjson.loads(encode(feedback, request, NONE, Limits()))["suggestions"][0]["patch"]
+    assert tests == [{"op": "test", "path": f"/body/parts/0{at}", "value": one} for at, one in tested.items()]
+    assert last == patch[1]
+
+
+def test_what_is_longer_without_a_secret_stays_within_the_limit() -> None:
+    value = {"signature": "EqQBCg/YAhIM", "numbers": [*range(20)]}
+    feedback = {"message": "M.", "suggestions": [suggestion(patch=[{"op": "test", "path": "/body/a", "value": value}])]}
+    limits = Limits(feedback=len(orjson.dumps(feedback)))
+    with pytest.raises(FeedbackRejected, match="a secret of the request would be repeated"):
+        encode(feedback, Request("POST", "/x", body={"a": value}), NONE, limits)
+
+
+def test_an_element_that_is_only_a_secret_is_not_repeated() -> None:
+    value = {"signature": "EqQBCg/YAhIM"}
+    patch = [{"op": "test", "path": "/body/a", "value": value}]
+    with pytest.raises(FeedbackRejected, match="a secret of the request would be repeated"):
+        encode(
+            {"message": "M.", "suggestions": [suggestion(patch=patch)]},
+            Request("POST", "/x", body={"a": value}),
+            NONE,
+            Limits(),
+        )
+
+
 def test_a_secret_that_a_rule_gives_stays() -> None:
     request = Request("POST", "/login", body={"password": "hunter22"})
     given = suggestion(parameters={}, patch=[{"op": "replace", "path": "/body/password", "value": "pm_card_visa"}])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import compress
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -20,7 +21,7 @@ from corrigible.rules.pointer import MISSING, escape, is_among, resolve, segment
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.repair import DIAGNOSES
 from corrigible.schema.credential_name import is_secret_name
-from corrigible.schema.document import is_path, scalar_text
+from corrigible.schema.document import is_path, leaves, scalar_text
 from corrigible.schema.edit import NotApplicable, apply_operation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import SCHEMA
@@ -121,27 +122,42 @@ def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str],
         data = orjson.dumps(feedback)
     if not feedback["suggestions"]:  # also of feedback that was encoded before, and rejected
         raise FeedbackRejected("an edit of invisible characters cannot be shown")
-    if _repeats_secret(feedback, data, request, secrets, [*sent, *moved]):
+    known = [*sent, *moved, *_credentials(request, secrets, data.lower())]
+    if _repeats_secret(feedback, data, request, known):
         for suggestion in feedback["suggestions"]:
             if "placeholders" in suggestion:
                 suggestion["placeholders"] = [_open(one) for one in suggestion["placeholders"]]
+            if "patch" in suggestion:
+                suggestion["patch"] = [one for op in suggestion["patch"] for one in _narrowed(op, known)]
         data = orjson.dumps(feedback)
-        if _repeats_secret(feedback, data, request, secrets, [*sent, *moved]):
+        if _repeats_secret(feedback, data, request, known) or len(data) > limits.feedback:
             raise FeedbackRejected("a secret of the request would be repeated")
     return data
 
 
-def _repeats_secret(
-    feedback: Mapping[str, Json], data: bytes, request: Request, secrets: frozenset[str], known: Sequence[str]
-) -> bool:
+def _repeats_secret(feedback: Mapping[str, Json], data: bytes, request: Request, secrets: Sequence[str]) -> bool:
     folded = data.lower()
-    for secret in (*known, *_credentials(request, secrets, folded)):
+    for secret in secrets:
         if len(secret) < _SHORTEST_SECRET:
             if _holds(feedback["suggestions"], secret):
                 return True
         elif _is_written(secret, folded) and not _is_own_word(secret, feedback, request):
             return True
     return False
+
+
+def _narrowed(operation: dict[str, Json], secrets: Sequence[str]) -> list[dict[str, Json]]:
+    """Return tests of all inside of an object or list that holds no secret, in place of the test of the whole.
+
+    A signed message may be left out: what else the message says shows that it is the one that was sent.
+    """
+    if operation["op"] != "test" or not isinstance(operation["value"], (dict, list)):
+        return [operation]
+    every = leaves(operation["value"], operation["path"])
+    parts = [{"op": "test", "path": path, "value": value} for path, value in every]
+    texts = [orjson.dumps(part["value"]).lower() for part in parts]
+    open_ones = [not any(_is_written(secret, text) for secret in secrets) for text in texts]
+    return [*compress(parts, open_ones)] or [operation]
 
 
 def _open(placeholder: Mapping[str, Any]) -> dict[str, Json]:
