@@ -228,7 +228,7 @@ def test_a_path_into_the_variables_is_the_place_of_an_error(
 
 
 def test_a_document_that_is_not_mended_is_no_unknown_operation(own: Path) -> None:
-    exchange = Exchange(posted({"query": "{ near { __typename } }"}), 422, {}, orjson.dumps(refused("Too complex")))
+    exchange = Exchange(posted({"query": "{ near { __typename } }"}), 422, {}, orjson.dumps(refused("Cannot plan this")))
     with pytest.raises(StopIteration) as done:
         next(engine(own).decide(exchange))
     assert done.value.value.reason == "no rule matches, and the description gives no correction"
