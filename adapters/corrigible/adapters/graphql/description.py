@@ -362,7 +362,7 @@ class Mending:
         self._is_first = True
 
     def repair(self) -> Repair | None:
-        if self._sent.is_text and any("variables" in one.message for one in self._errors):
+        if self._sent.is_text and not any(one.native.get("path") for one in self._errors):
             self._note("Send the variables as an object.")
             self._marks.append("variables")
             self._ops.append({"op": "replace", "path": "/body/variables", "value": dict(self._variables)})

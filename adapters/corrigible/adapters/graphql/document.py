@@ -287,9 +287,11 @@ class Document:
         is_here = node.selection_set is not None and _has_selected(g.GraphQLField(parent), node)
         if told := sorted(self._told.intersection(fit)):
             return [one for one in told if parent is not self.schema.mutation_type or not is_other_name(name, one)]
-        if node.selection_set is None:
-            fit = [one for one in fields if any(len(word) > _SHORT for word in {*words(name)} & {*words(one)})]
-        most = 0 if is_here or self._is_root(parent) else _MOST_WAYS if node.selection_set else 1
+        of_query = parent is self.schema.query_type
+        if node.selection_set is None or of_query:
+            among = fit if of_query else fields
+            fit = [one for one in among if any(len(word) > _SHORT for word in {*words(name)} & {*words(one)})]
+        most = 0 if is_here or parent is self.schema.mutation_type else _MOST_WAYS if node.selection_set else 1
         return fit if len(fit) <= most else []
 
     def _on_other_type(self, fragment: Any) -> Iterator[Fix]:
