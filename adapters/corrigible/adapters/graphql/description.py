@@ -255,7 +255,7 @@ class GraphQlDescription(Described):
         )
 
 
-def _of_parts(request: Request, body: Mapping[str, Json], said: Collection[str]) -> Repair | None:
+def _of_parts(request: Request, body: Mapping[str, Json], said: set[str]) -> Repair | None:
     """Return what mends a body whose parts are not where, or what, GraphQL over HTTP has them (section 6.2.1)."""
     texts = [name for name, one in body.items() if isinstance(one, str) and parsed(one) is not None]
     absent = SchemaViolation("/body/query", "required", {"type": "string"}, MISSING)
@@ -366,15 +366,14 @@ class Mending:
             self._note("Send the variables as an object.")
             self._marks.append("variables")
             self._ops.append({"op": "replace", "path": "/body/variables", "value": dict(self._variables)})
-        if (ast := parsed(self._text)) is None:
-            if not (more := written(self._text)):
-                return repair_of(self._question(_SYNTAX), "The document cannot be read.", "NO_DOCUMENT")
+        if (ast := parsed(self._text)) is None and (more := written(self._text)):
             self._note("Write it in the syntax of GraphQL: quotation marks, brackets, keywords.", more)
             self._marks += _OF_SYNTAX
-            ast = parsed(self._text)
-        if ast is not None:
-            self._kind = self._document(self._text, ast).kind
-        if ast is not None and (named := self._named(ast)) is not None:
+            ast = parsed(more)
+        if ast is None:
+            return repair_of(self._question(_SYNTAX), "The document cannot be read.", "NO_DOCUMENT")
+        self._kind = self._document(self._text, ast).kind
+        if (named := self._named(ast)) is not None:
             return repair_of(named, "The request names no single operation of the document.", "NO_OPERATION")
         for _ in range(_MOST_ROUNDS):
             ast = parsed(self._text)

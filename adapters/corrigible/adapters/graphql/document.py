@@ -48,14 +48,11 @@ class Problem(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What a schema has for one node."""
+    """What a schema has for one node: the type that it is a field of, what is around an argument, the type of input."""
 
     parent: Any
-    """The type that the field belongs to."""
     definition: Any
-    """The field or the directive around an argument."""
     expected: Any
-    """The type of input that is expected."""
     above: Any
     node: Any
 
