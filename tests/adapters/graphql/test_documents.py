@@ -647,3 +647,20 @@ def test_the_first_call_finds_what_was_made_of_the_schema(own: Path) -> None:
     made = build_engine([], own)
     made.warm_up()
     assert "defined" in vars(made.profiles[0].description)
+
+
+@pytest.mark.parametrize("name", ["NotFound", ["id"], {"id": 1}, None, 7])
+def test_the_name_of_the_class_of_an_error_is_no_place(own: Path, name: Json) -> None:
+    told = {**refused("Not Found", path=["user"], extensions={"name": name, "statusCode": 404}), "data": {"user": None}}
+    assert outcome(engine(own), posted({"query": "{ user(id: 7) { id } }"}), told) == {
+        "asks": ["/body/variables/id"],
+        "confirms": 1,
+    }
+
+
+def test_a_refused_cursor_is_the_one_that_was_sent(tmp_path: Path) -> None:
+    file = tmp_path / "schema.graphql"
+    file.write_text("type Query { pages(first: Int, after: String): Int }", "utf-8")
+    told = {**refused("invalid cursor", path=["pages"]), "data": None}
+    body: Json = {"query": "query P($a: String) { pages(first: 2, after: $a) }", "variables": {"a": "x"}}
+    assert outcome(engine(file), posted(body), told) == {"asks": ["/body/variables/a"], "confirms": 1}

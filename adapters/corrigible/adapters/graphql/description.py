@@ -234,7 +234,7 @@ class GraphQlDescription(Described):
         call = calls[0]
         told = error.native.get("extensions")
         every = {**error.native, **(told if isinstance(told, dict) else {})}
-        left_out = _NOT_TOLD if every.get("name") in call.names else {*_NOT_TOLD, "name"}
+        left_out = _NOT_TOLD if str(every.get("name")) in call.names else {*_NOT_TOLD, "name"}
         more = {name: one for name, one in every.items() if name not in left_out}
         body: dict[str, Json] = {**more, "message": error.message}
         place = held[0][1] if held else call.told_by({*words(error.message)})
