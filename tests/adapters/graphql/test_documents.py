@@ -664,3 +664,8 @@ def test_a_refused_cursor_is_the_one_that_was_sent(tmp_path: Path) -> None:
     told = {**refused("invalid cursor", path=["pages"]), "data": None}
     body: Json = {"query": "query P($a: String) { pages(first: 2, after: $a) }", "variables": {"a": "x"}}
     assert outcome(engine(file), posted(body), told) == {"asks": ["/body/variables/a"], "confirms": 1}
+
+
+def test_an_error_of_a_field_that_the_schema_lacks_is_of_no_call(own: Path) -> None:
+    told = {**refused("Access denied", path="x", extensions={"code": "UNAUTHORIZED"}), "data": None}
+    assert outcome(engine(own), posted({"query": "mutation { remve(id: 1) }"}), told) == {"silent": True}

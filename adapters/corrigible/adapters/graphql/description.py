@@ -222,7 +222,8 @@ class GraphQlDescription(Described):
         path = error.native.get("path")
         placed = [document.answered_by(path)] if isinstance(path, list) else _placed(error, document)
         is_known = isinstance(path, list) or bool(error.code) or told_state(error.message) is not None
-        fields = [one for one in placed or document.calls() if isinstance(one, g.FieldNode)]
+        known = [one for one in placed if one is not None and document.contexts[id(one)].definition is not None]
+        fields = [one for one in known or document.calls() if isinstance(one, g.FieldNode)]
         calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in fields]
         is_alone = bool(placed) or (len(calls) == 1 and not error.code)
         at_variable = ((call, one) for call in calls for one in call.values() if error.pointer)
