@@ -88,11 +88,7 @@ def outcome(judge: Engine, request: Request, answer: Json, status: int = 200) ->
 
 @rows(
     "server",
-    [
-        *("absinthe", "apollo", "ariadne", "gophers", "gqlgen", "graphql-java"),
-        *("hiku", "mercurius", "perl", "pothos", "py-gql", "ruby", "strawberry", "tailcall", "typegraphql"),
-        *("webonyx", "yoga"),
-    ],
+    sorted(one.stem for one in RECORDED.glob("*.json")),
 )
 def test_recorded(server: str) -> None:
     told = json.loads((RECORDED / f"{server}.json").read_text("utf-8"))
@@ -229,7 +225,9 @@ def test_a_path_into_the_variables_is_the_place_of_an_error(
 
 
 def test_a_document_that_is_not_mended_is_no_unknown_operation(own: Path) -> None:
-    exchange = Exchange(posted({"query": "{ near { __typename } }"}), 422, {}, orjson.dumps(refused("Too complex")))
+    exchange = Exchange(
+        posted({"query": "{ near { __typename } }"}), 422, {}, orjson.dumps(refused("Cannot plan this"))
+    )
     with pytest.raises(StopIteration) as done:
         next(engine(own).decide(exchange))
     assert done.value.value.reason == "no rule matches, and the description gives no correction"
@@ -602,3 +600,73 @@ def test_the_pause_of_an_error_is_told(own: Path) -> None:
         decision = decided(engine(own), request, refused(message, path=["remove"], extensions=extensions))
         assert decision is not None
         assert decision.feedback["retry"] == {"same_request": False, "after_seconds": 30}
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ({"mutation": "{ users { id } }"}, {"asks": [], "confirms": {"query": "{ users { id } }"}}),
+        (
+            {"q": "query A { users { id } }", "note": "x"},
+            {"asks": [], "confirms": {"query": "query A { users { id } }", "note": "x"}},
+        ),
+        ({"q": "{ users { id } }", "mutation": "{ users { name } }"}, {"asks": ["/body/query"], "confirms": 1}),
+        ({"q": "users"}, {"silent": True}),
+        (
+            {"query": "query A($id: ID!) { user(id: $id) { id } }", "variables": "{'id': 1}"},
+            {"asks": ["/body/variables"], "confirms": 1},
+        ),
+    ],
+)
+def test_the_parts_of_a_body_are_named_as_the_protocol_has_them(own: Path, body: Json, found: Json) -> None:
+    told = refused("The body must have a query, not mutation; variables are an object")
+    assert outcome(engine(own), posted(body), told, 400) == found
+
+
+def test_other_words_of_an_error_move_no_document(own: Path) -> None:
+    assert outcome(engine(own), posted({"q": "{ users { id } }"}), refused("The service is down"), 400) == {
+        "silent": True
+    }
+
+
+def test_a_plain_value_is_compared_only_where_its_operator_takes_it(tmp_path: Path) -> None:
+    file = tmp_path / "schema.graphql"
+    file.write_text(
+        "type Query { sold(w: Where): Int } input Where { n: Ints } input Ints { eq: Int gt: Int }", "utf-8"
+    )
+    judge = engine(file)
+    told = refused("Expected value of type Ints", 12)
+    meant = outcome(judge, posted({"query": "{ sold(w: {n: 3}) }"}), told)
+    assert meant == {"asks": [], "confirms": {"query": "{ sold(w: {n: {eq: 3}}) }"}}
+    assert outcome(judge, posted({"query": '{ sold(w: {n: "x"}) }'}), told) == {
+        "asks": ["/body/variables/n"],
+        "confirms": 1,
+    }
+
+
+def test_the_first_call_finds_what_was_made_of_the_schema(own: Path) -> None:
+    made = build_engine([], own)
+    made.warm_up()
+    assert "defined" in vars(made.profiles[0].description)
+
+
+@pytest.mark.parametrize("name", ["NotFound", ["id"], {"id": 1}, None, 7])
+def test_the_name_of_the_class_of_an_error_is_no_place(own: Path, name: Json) -> None:
+    told = {**refused("Not Found", path=["user"], extensions={"name": name, "statusCode": 404}), "data": {"user": None}}
+    assert outcome(engine(own), posted({"query": "{ user(id: 7) { id } }"}), told) == {
+        "asks": ["/body/variables/id"],
+        "confirms": 1,
+    }
+
+
+def test_a_refused_cursor_is_the_one_that_was_sent(tmp_path: Path) -> None:
+    file = tmp_path / "schema.graphql"
+    file.write_text("type Query { pages(first: Int, after: String): Int }", "utf-8")
+    told = {**refused("invalid cursor", path=["pages"]), "data": None}
+    body: Json = {"query": "query P($a: String) { pages(first: 2, after: $a) }", "variables": {"a": "x"}}
+    assert outcome(engine(file), posted(body), told) == {"asks": ["/body/variables/a"], "confirms": 1}
+
+
+def test_an_error_of_a_field_that_the_schema_lacks_is_of_no_call(own: Path) -> None:
+    told = {**refused("Access denied", path="x", extensions={"code": "UNAUTHORIZED"}), "data": None}
+    assert outcome(engine(own), posted({"query": "mutation { remve(id: 1) }"}), told) == {"silent": True}

@@ -38,11 +38,11 @@ class GraphQlFormat:
 
 
 def is_asked(request: Request) -> bool:
-    """Whether a request has one document of GraphQL, or the hash of one."""
+    """Whether a request has one document of GraphQL, under whatever name, or the hash of one."""
     held = request.body if isinstance(request.body, dict) else request.query if request.body is None else {}
-    extensions = held.get("extensions")
-    is_persisted = isinstance(extensions, dict) and "persistedQuery" in extensions
-    return not request.form and (isinstance(held.get("query"), str) or is_persisted)
+    is_persisted = isinstance(held.get("extensions"), dict) and "persistedQuery" in held["extensions"]
+    is_there = any(isinstance(one, str) and (name == "query" or "{" in one) for name, one in held.items())
+    return not request.form and (is_there or is_persisted)
 
 
 def _is_of_document(path: Json) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property, reduce
 from typing import Any, Final, NamedTuple
 
 import graphql as g
@@ -220,10 +220,21 @@ class Call:
         """Whether a message has a value as a word of its own."""
         return any(has_word(message, scalar_text(one.value)) for one in self.values())
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of what is sent."""
+        return frozenset(name for one in self.values() for name in segments(one.pointer)[1:])
+
     def is_named_in(self, message: str) -> bool:
         """Whether a message has the name of what is sent as a word of its own."""
-        names, text = {name for one in self.values() for name in segments(one.pointer)[1:]}, message.replace(".", " ")
-        return any(len(one) > _SHORT and has_word(text, one) for one in names)
+        text = message.replace(".", " ")
+        return any(len(one) > _SHORT and has_word(text, one) for one in self.names)
+
+    def told_by(self, said: Collection[str]) -> str:
+        """Return the only value that a text is about by what all of GraphQL call it: a cursor, or nothing at an id."""
+        names = ("after", "before") if "cursor" in said else ("id",) if {*said} == {"not", "found"} else ()
+        found = [one.pointer for one in self.values() if segments(one.pointer)[-1] in names]
+        return found[0] if len(found) == 1 else ""
 
     def place(self, pointer: str) -> tuple[Any, str]:
         """Return the node that a place of the call leads to; of a variable its place in the request. Neither: None."""

@@ -56,7 +56,7 @@ from .arguments import (
     of_variables,
     printed,
 )
-from .document import Document, Fix, Problem, in_one_sense, is_page, key, meant_instead
+from .document import Document, Fix, Problem, in_one_sense, is_equal, is_page, key, meant_instead
 from .splice import Splice, at, parsed, removed, span, spliced, written
 
 _MOST_ROUNDS: Final = 8
@@ -65,7 +65,8 @@ _PARAMETERS: Final = ("query", "variables", "operationName", "extensions")
 _LONGEST_TEST: Final = 256
 _LONGEST_MESSAGE: Final = 2000
 _SMALLER: Final = "Ask for less: a smaller page, fewer fields, fewer levels."
-_OF_SIZE: Final = word_set("depth complexity complex cost")
+_OF_SIZE: Final = word_set("depth complexity complex cost aliases directives tokens")
+_OF_LIMITS: Final = word_set("limit maximum max allowed exceeds exceeded than many complex")
 _DIAGNOSIS: Final = "The schema does not allow what was sent."
 _SYNTAX: Final = "The text is no document of GraphQL: mend its syntax."
 _VALUE: Final = "A value is not what the schema takes."
@@ -140,12 +141,9 @@ class GraphQlDescription(Described):
         Some servers execute a document first: then one of their errors is about what is wrong with it.
         """
         sent = Sent.of(request)
-        is_of_hash = any("query" in words(f"{one.code} {one.message}"[:_LONGEST_MESSAGE]) for one in errors)
-        if sent is None and isinstance(request.body, dict) and not request.form and is_of_hash:
-            absent = SchemaViolation("/body/query", "required", {"type": "string"}, MISSING)
-            return repair_of(ask(absent, request, "Send the document, too."), "The hash is not known.", "NO_DOCUMENT")
         if sent is None or not errors:
-            return None
+            said = {word for one in errors for word in words(f"{one.code} {one.message}"[:_LONGEST_MESSAGE])}
+            return _of_parts(request, request.body, said) if isinstance(request.body, dict) else None
         mending = Mending(self, request, sent, errors, group)
         made = mending.posted() or mending.repair() or mending.smaller()
         return made if mending.is_told() or not any("path" in one.native for one in errors) else None
@@ -224,7 +222,8 @@ class GraphQlDescription(Described):
         path = error.native.get("path")
         placed = [document.answered_by(path)] if isinstance(path, list) else _placed(error, document)
         is_known = isinstance(path, list) or bool(error.code) or told_state(error.message) is not None
-        fields = [one for one in placed or document.calls() if isinstance(one, g.FieldNode)]
+        known = [one for one in placed if one is not None and document.contexts[id(one)].definition is not None]
+        fields = [one for one in known or document.calls() if isinstance(one, g.FieldNode)]
         calls = [Call(document, one, sent.variables, f"{sent.base}/variables") for one in fields]
         is_alone = bool(placed) or (len(calls) == 1 and not error.code)
         at_variable = ((call, one) for call in calls for one in call.values() if error.pointer)
@@ -236,9 +235,11 @@ class GraphQlDescription(Described):
         call = calls[0]
         told = error.native.get("extensions")
         every = {**error.native, **(told if isinstance(told, dict) else {})}
-        more = {name: one for name, one in every.items() if name not in _NOT_TOLD}
+        left_out = _NOT_TOLD if str(every.get("name")) in call.names else {*_NOT_TOLD, "name"}
+        more = {name: one for name, one in every.items() if name not in left_out}
         body: dict[str, Json] = {**more, "message": error.message}
-        body |= {"pointer": held[0][1].removeprefix("/body")} if held else {}
+        place = held[0][1] if held else call.told_by({*words(error.message)})
+        body |= {"pointer": place.removeprefix("/body")} if place else {}
         inner = replace(
             exchange,
             request=call.request(),
@@ -255,10 +256,29 @@ class GraphQlDescription(Described):
         )
 
 
+def _of_parts(request: Request, body: Mapping[str, Json], said: set[str]) -> Repair | None:
+    """Return what mends a body whose parts are not where, or what, GraphQL over HTTP has them (section 6.2.1)."""
+    texts = [name for name, one in body.items() if isinstance(one, str) and parsed(one) is not None]
+    absent = SchemaViolation("/body/query", "required", {"type": "string"}, MISSING)
+    if request.form or said.isdisjoint({*_PARAMETERS, *texts}):
+        return None
+    if "query" in body:
+        variables = SchemaViolation("/body/variables", "type", {"type": "object"}, body.get("variables"))
+        is_of_them = isinstance(variables.value, str) and "variables" in said
+        made = ask(variables, request, "Send the variables as an object.") if is_of_them else Proposal([])
+    elif len(texts) == 1:
+        ops: list[dict[str, Any]] = [{"op": "move", "from": f"/body/{escape(texts[0])}", "path": "/body/query"}]
+        made = Proposal([edit(absent, request, ops, "Send the document as query.", requires_confirmation=True)])
+    else:
+        made = ask(absent, request, "Send the document, too.")
+    return repair_of(made, "The body is not as GraphQL has it.", "NO_DOCUMENT") if made.suggestions else None
+
+
 _MAY_RUN_AGAIN: Final = "A part of this mutation may have run already, and would run again."
 _LEFT_OUT_AS_RUN: Final = "The fields of the mutation that have run already are left out."
 _NOT_TOLD: Final = frozenset({"stacktrace", "exception", "trace", "debugMessage", "locations", "path", "extensions"})
-"""Members of an error that say nothing of the call, or are read elsewhere."""
+"""Members of an error that say nothing of the call, or are read elsewhere. So does the name of its class."""
+_NO_ROUTE: Final = 404
 _CONFLICT: Final = 409
 _FAULT: Final = 500
 _STATUSES: Final[Mapping[str, int]] = {
@@ -297,13 +317,13 @@ def _status(code: str, extensions: Mapping[str, Json], call: Call, message: str)
     stated = [one for one in told if isinstance(one, int) and _LEAST_STATUS <= one < 600]
     stated += [_STATUSES[one.upper()] for one in (code, *extensions.values()) if str(one).upper() in _STATUSES]
     if stated:
-        return stated[0]
-    in_code, names = frozenset(words(code)), {segments(one.pointer)[-1] for one in call.values()}
+        return stated[0] if stated[0] != _NO_ROUTE else _LEAST_STATUS  # the field is there
+    in_code = frozenset(words(code))
     if is_down(message) or (is_fault(message) and _OF_INPUT.isdisjoint(in_code)):
         return _FAULT
     every = [one for held in extensions.values() for one in (held if isinstance(held, list) else [held])]
     told_names = [one.rpartition(".")[2] for one in every if isinstance(one, str)]
-    is_told = not names.isdisjoint(told_names)
+    is_told = not call.names.isdisjoint(told_names)
     is_named = is_told or call.is_named_in(message[:_LONGEST_MESSAGE])
     is_named |= told_state(message) is None and call.is_repeated_in(message)
     is_state = not _OF_STATE.isdisjoint(in_code) and not is_told
@@ -343,19 +363,18 @@ class Mending:
         self._is_first = True
 
     def repair(self) -> Repair | None:
-        if self._sent.is_text and any("variables" in one.message for one in self._errors):
+        if self._sent.is_text and not any(one.native.get("path") for one in self._errors):
             self._note("Send the variables as an object.")
             self._marks.append("variables")
             self._ops.append({"op": "replace", "path": "/body/variables", "value": dict(self._variables)})
-        if (ast := parsed(self._text)) is None:
-            if not (more := written(self._text)):
-                return repair_of(self._question(_SYNTAX), "The document cannot be read.", "NO_DOCUMENT")
+        if (ast := parsed(self._text)) is None and (more := written(self._text)):
             self._note("Write it in the syntax of GraphQL: quotation marks, brackets, keywords.", more)
             self._marks += _OF_SYNTAX
-            ast = parsed(self._text)
-        if ast is not None:
-            self._kind = self._document(self._text, ast).kind
-        if ast is not None and (named := self._named(ast)) is not None:
+            ast = parsed(more)
+        if ast is None:
+            return repair_of(self._question(_SYNTAX), "The document cannot be read.", "NO_DOCUMENT")
+        self._kind = self._document(self._text, ast).kind
+        if (named := self._named(ast)) is not None:
             return repair_of(named, "The request names no single operation of the document.", "NO_OPERATION")
         for _ in range(_MOST_ROUNDS):
             ast = parsed(self._text)
@@ -391,16 +410,16 @@ class Mending:
 
     def smaller(self) -> Repair | None:
         """Ask for a smaller page, else for another document, where all of one is too deep or costs too much."""
-        told = [one for one in self._errors if not _OF_SIZE.isdisjoint(words(one.message[:_LONGEST_MESSAGE]))]
-        limits = [one for each in told if not each.native.get("path") for one in complete(each)]
+        said = [{*words(one.message[:_LONGEST_MESSAGE])} for one in self._errors if not one.native.get("path")]
+        told = [one for one in said if not (_OF_SIZE.isdisjoint(one) or _OF_LIMITS.isdisjoint(one))]
         ast = parsed(self._text)
-        if ast is None or not any("maximum" in one.stated or told_state(one.message) is Kind.LIMIT for one in limits):
+        if ast is None or not told:
             return None
         document = self._document(self._text, ast)
         calls = [Call(document, one, self._variables, f"{self._sent.base}/variables") for one in document.calls()]
         pages = [(call, one) for call in calls for one in call.values() if is_page(one.pointer, one.value)]
         asked = self._question(_SMALLER)
-        if pages and not any("depth" in words(one.message[:_LONGEST_MESSAGE]) for one in told):
+        if pages and not any("depth" in one for one in told):
             call, one = max(pages, key=lambda page: int(page[1].value))
             page = SchemaViolation(one.pointer, "maximum", {"type": "integer"}, one.value)
             made = (self.outward(each, call) for each in ask(page, call.request(), _SMALLER).suggestions)
@@ -513,7 +532,7 @@ class Mending:
                 if violation.keyword == "required" and name in meant.values():
                     continue  # asked for instead of the unknown one
                 made = _other_value(violation, request, meant[name], self._told) if name in meant else None
-                yield violation, made or repair(violation, request, self._group), call
+                yield violation, made or _compared(violation, request) or repair(violation, request, self._group), call
 
     def _is_applied(self, edited: Edited | None, suggestion: Mapping[str, Any], violation: SchemaViolation) -> bool:
         """Do what a suggestion says of a value; False where it cannot be said of this request.
@@ -734,6 +753,17 @@ def _meant_there(violation: SchemaViolation, request: Request) -> Mapping[str, s
     is_text = {one: "string" in str(members(schema)[one].get("type")) for one in free}
     found = {one: (*in_one_sense(one, is_text), meant_instead(one, free, required))[0] for one in unknown}
     return {one: meant for one, meant in found.items() if meant}
+
+
+def _compared(violation: SchemaViolation, request: Request) -> Repair | None:
+    """Return a value inside of the operator of a filter that compares with what is equal, where there is one."""
+    names = [one for one in members(violation.schema) if violation.keyword == "type" and is_equal(one)]
+    if len(names) != 1 or first_violation(violation.value, members(violation.schema)[names[0]]) is not None:
+        return None
+    op: dict[str, Any] = {"op": "replace", "path": violation.pointer, "value": {names[0]: violation.value}}
+    ops = guarded_ops(request, violation.pointer, violation.value, op)
+    made = edit(violation, request, ops, f"Compare by {names[0]}.", requires_confirmation=True)
+    return repair_of(Proposal([made]), _DIAGNOSIS, "NOT_AS_IN_SCHEMA") if ops else None
 
 
 def _required(schema: Mapping[str, Any]) -> Sequence[str]:

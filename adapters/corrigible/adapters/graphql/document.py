@@ -48,14 +48,11 @@ class Problem(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What a schema has for one node."""
+    """What a schema has for one node: the type that it is a field of, what is around an argument, the type of input."""
 
     parent: Any
-    """The type that the field belongs to."""
     definition: Any
-    """The field or the directive around an argument."""
     expected: Any
-    """The type of input that is expected."""
     above: Any
     node: Any
 
@@ -266,8 +263,10 @@ class Document:
             said = f"Select it where the object is of type {' or '.join(map(str, several))}."
             yield Fix(said, self._moved(nodes, *((f"... on {one}",) for one in several)), is_sure)
         if not (near or told or owners):
-            found = [] if self._is_root(context.parent) else list(self._on_other_level(node, beside))
-            yield from found or self._without(node)
+            is_root, of_query = self._is_root(context.parent), context.parent is self.schema.query_type
+            unfit = [one for one in near_names(name, [*fields]) if of_query and _has_selected(fields[one], node)]
+            found = () if is_root else self._on_other_level(node, beside)
+            yield from [*found, *_renamed("Select", node.name, name, unfit, may_be_sure=False)] or self._without(node)
 
     def _is_root(self, kind: Any) -> bool:
         return kind in (self.schema.query_type, self.schema.mutation_type, self.schema.subscription_type)
@@ -285,9 +284,11 @@ class Document:
         is_here = node.selection_set is not None and _has_selected(g.GraphQLField(parent), node)
         if told := sorted(self._told.intersection(fit)):
             return [one for one in told if parent is not self.schema.mutation_type or not is_other_name(name, one)]
-        if node.selection_set is None:
-            fit = [one for one in fields if any(len(word) > _SHORT for word in {*words(name)} & {*words(one)})]
-        most = 0 if is_here or self._is_root(parent) else _MOST_WAYS if node.selection_set else 1
+        of_query = parent is self.schema.query_type
+        if node.selection_set is None or of_query:
+            among = fit if of_query else fields
+            fit = [one for one in among if any(len(word) > _SHORT for word in {*words(name)} & {*words(one)})]
+        most = 0 if is_here or parent is self.schema.mutation_type else _MOST_WAYS if node.selection_set else 1
         return fit if len(fit) <= most else []
 
     def _on_other_type(self, fragment: Any) -> Iterator[Fix]:
@@ -398,6 +399,7 @@ class Document:
         unknown = [one for one in given if one.name.value not in args]
         inside = {one: getattr(g.get_nullable_type(args[one].type), "fields", {}) for one in free}
         holders = [one for one, fields in inside.items() if _are_of(unknown, fields)]
+        holders = [one for one in holders if _may_take(inside[one], unknown)] or holders
         for one in holders[:_MOST_WAYS]:
             kept = [self._written([each]) for each in given if each not in unknown]
             text = ", ".join([*kept, f"{one}: {{{self._written(unknown)}}}"])
@@ -684,6 +686,11 @@ def in_one_sense(name: str, free: Mapping[str, bool]) -> list[str]:
     return found if is_only and (group in _COMPARING or not free[found[0]]) else []
 
 
+def is_equal(name: str) -> bool:
+    """Whether an operator of a filter compares with what is equal."""
+    return "".join(name_words(name)) in _COMPARING[0]
+
+
 def is_page(pointer: str, value: Json) -> bool:
     """Whether a value is the size of a page."""
     return isinstance(value, int) and "".join(name_words(pointer.rpartition("/")[2])) in SYNONYMS[0]
@@ -696,6 +703,13 @@ def _takes(kind: Any, node: Any) -> bool:
     inner = g.get_named_type(kind)
     is_free = isinstance(node, g.VariableNode) or (g.is_scalar_type(inner) and not g.is_specified_scalar_type(inner))
     return is_free or isinstance(node, g.ObjectValueNode) == g.is_input_object_type(inner)
+
+
+def _may_take(kinds: Mapping[str, Any], nodes: Sequence[Any]) -> bool:
+    """Whether members take values, or are objects that need no other members: an operator of a filter does."""
+    held = [(kinds[one.name.value].type, one.value) for one in nodes if one.name.value in kinds]
+    inner = [getattr(g.get_named_type(kind), "fields", {}) for kind, value in held if not _takes(kind, value)]
+    return not any(g.is_required_input_field(each) for fields in inner for each in fields.values())
 
 
 def _are_of(nodes: Sequence[Any], kinds: Mapping[str, Any]) -> bool:
@@ -716,7 +730,7 @@ def _has_selected(definition: g.GraphQLField, node: g.FieldNode) -> bool:
 _TYPE_NAME: Final = "__typename"
 _COMPARING: Final = (
     *map(word_set, ("eq equal", "ne neq notequal", "gt greaterthan", "lt lessthan")),
-    *map(word_set, ("gte greaterthanorequal", "lte lessthanorequal")),
+    *map(word_set, ("gte greaterthanorequal", "lte lessthanorequal", "in inarray isin oneof", "nin notin notinarray")),
 )
 _OTHER: Final = "other"
 _LEFT_OUT: Final = frozenset({"MaxIntrospectionDepthRule"})

@@ -58,7 +58,8 @@ _OTHER_MEMBERS = 400
 """Bytes of feedback besides its suggestions."""
 _SMALL = 1024
 """Bytes of an answer that is read as it is."""
-_SAMPLE = b'{"message": "a refusal", "error": {"message": "a refusal"}, "kind": "Status", "status": "Failure"}'
+_SAMPLE = b'{%b, "error": {%b}, "kind": "Status", "errors": [{%b, "path": ["a"]}]}' % ((b'"message": "a refusal"',) * 3)
+_CALL = {"query": "{ a: __typename }"}
 
 
 class Engine:
@@ -97,7 +98,7 @@ class Engine:
             if profile.maps is not None:
                 profile.maps.find("GET", "/")
         for method in ("GET", "POST"):
-            decisions = self.decide(Exchange(Request(method, "/", body={}), 400, {}, _SAMPLE, "", 0.0))
+            decisions = self.decide(Exchange(Request(method, "/", body=_CALL), 400, {}, _SAMPLE, "", 0.0))
             with contextlib.suppress(StopIteration):
                 next(decisions)
                 while True:
