@@ -219,6 +219,31 @@ def test_what_rests_on_one_source_is_offered(engine: Engine, path: str, body: An
     assert outcome.request.body == confirmed
 
 
+@rows("text", ["", "Internal Server Error", "Something went wrong, please try again later."])
+@rows(
+    ("body", "confirmed"),
+    [
+        ({"wieght": 5}, {"weight": 5}),
+        ({"weight": "5"}, {"weight": 5}),
+        ({"label": 5}, {"label": "5"}),
+        ({"weight": "many"}, None),
+        ({"label": "x"}, None),
+    ],
+)
+def test_a_fault_without_a_reason_may_be_that_of_a_request_that_breaks_its_description(
+    engine: Engine, text: str, body: Json, confirmed: Json
+) -> None:
+    request = Request("POST", "/parcels", headers={"content-type": "application/json"}, body=body)
+    feedback = feedback_about(engine, request, 500, {"message": text})
+    assert (feedback is None) is (body == {"label": "x"})
+    if feedback is not None:
+        assert not isinstance(apply(feedback, request, confirm=_is_only_flagged), Next)
+        outcome = apply(feedback, request, confirm=True)
+        assert (outcome.request.body if isinstance(outcome, Next) else None) == confirmed
+    for other in ("the database is locked", "upstream timed out", "boom", "panic: nil"):
+        assert feedback_about(engine, request, 500, {"message": other}) is None
+
+
 @rows(
     ("member", "sent", "message", "after"),
     [

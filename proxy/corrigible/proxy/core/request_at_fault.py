@@ -83,7 +83,8 @@ def may_be_judged(error: Violation, status: int, request: Request) -> bool:
         is_limit = _LIMITS.issuperset(error.stated) and not read(error.message).of(Kind.RIGHT, Kind.STALE)
         return bool(error.pointer and error.stated and is_limit)
     if error.type in BY_THE_TEXT_ONLY or status == 500:
-        return bool(error.pointer and (error.stated or error.constraint in ("required", *OF_UNKNOWN)))
+        is_stated = bool(error.pointer and (error.stated or error.constraint in ("required", *OF_UNKNOWN)))
+        return is_stated or (request.protocol is Protocol.HTTP and is_unexplained(error, status))
     return status in ABOUT_THE_REQUEST or status == 406
 
 
@@ -154,6 +155,10 @@ _OF_REFUSAL: Final = _OF_ANY_STATUS | word_set(
     " validation failed supplied provided given do don t couldn could can cannot not understand understood browser"
     " proxy sent server badrequest"
 )
+_OF_A_FAULT: Final = _OF_ANY_STATUS | word_set(
+    "internal server unexpected unknown unhandled exception failure failed occurred something went wrong there has"
+    " sorry oops please try again later while processing handling"
+)
 _OF_ANYTHING: Final = frozenset({"bad", "invalid", "wrong", "failed"})
 """Words that alone are said of a value as well."""
 _OF_CONFLICT: Final = _OF_ANY_STATUS | {"conflict"}
@@ -168,6 +173,11 @@ _MOST_OF_LITTLE: Final = 5
 def says_nothing(message: str, status: int) -> bool:
     """Whether a message says no more than that a request was refused with this status."""
     return _is_made_of(message, _OF_ABSENCE if status in _ABSENT else _OF_REFUSAL)
+
+
+def is_unexplained(error: Violation, status: int) -> bool:
+    """Whether a fault has no reason: a request that breaks its description may be the reason."""
+    return status == 500 and not error.pointer and not error.stated and _is_made_of(error.message, _OF_A_FAULT)
 
 
 def says_no_conflict(message: str) -> bool:

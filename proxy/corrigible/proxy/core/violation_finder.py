@@ -55,6 +55,7 @@ from .request_at_fault import (
     CHOSE_NONE,
     OF_UNKNOWN,
     STATED_ALONE,
+    is_unexplained,
     refuses_a_member,
     says_no_path,
     says_no_route,
@@ -94,7 +95,9 @@ class ViolationFinder:
             return () if wrong is None or not _may_be_of_method(error.message) else (wrong,)
         is_of_another = error.stated and status == 404 and self._request.protocol is not Protocol.HTTP
         if error.type in BY_THE_TEXT_ONLY or status in STATED_ALONE or is_of_another:
-            return self._stated(error)
+            if not is_unexplained(error, status) or self._request.protocol is not Protocol.HTTP:
+                return self._stated(error)
+            return [one for one in self._anywhere(error) if one.pointer not in ("/path", "/method")]
         if status == 406:
             # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
             in_head = (one for one in self.violations_at("") if not one.pointer.startswith(("/body", "/headers")))
