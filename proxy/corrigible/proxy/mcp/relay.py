@@ -333,7 +333,7 @@ class Relay:
         if is_all(text, "fault.program"):  # SDKs give the code of a fault to whatever a tool raises, or none
             status = _FAULT if self._tools.takes(name, arguments) else 400
         elif is_fault(text):
-            status = _FAULT
+            status = 503  # JSON-RPC 2.0, section 5.1: arguments that are wrong have a code of their own
         native = HttpExchange(
             RequestHead("POST", path_of(name) if is_known else _CALL, _JSON),
             orjson.dumps(body),
